@@ -1,0 +1,23 @@
+"""counterfoil's gateway: one fail-closed road for every act of an agent.
+
+`import gateway` is cheap: :class:`Guard`, the Python door, is loaded when it is first named.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.doors.python import Guard
+
+__all__ = ["Guard"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "Guard":
+        from gateway.doors.python import Guard as guard
+
+        return guard
+    message = f"module 'gateway' has no attribute {name!r}"
+    raise AttributeError(message)

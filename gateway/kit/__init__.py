@@ -1,0 +1,1 @@
+"""What several stages need: strict JSON and digests, text escaping, POSIX descriptors."""

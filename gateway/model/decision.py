@@ -1,0 +1,61 @@
+"""The verdict: a frozen value with a rule and a reason, never a bare bool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateway.model.names import Effect, Json, Operation, Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obligations:
+    """What an allowed act owes. `hardlinks`: a link count above 1 was accepted by a rule.
+
+    `min_tier`: sandbox tier the rule demands (`A`, `B`), None for none. `network`: what the rule
+    grants a command (`none`, `proxy`).
+    """
+
+    min_tier: str | None = None
+    network: str = "none"
+    read_bytes: int = 1_048_576
+    call_timeout_s: int = 30
+    approval_timeout_s: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided, by which rule, why.
+
+    `rule`: the author's id, or `builtin:<name>`, or `default`. `reason`: a stable code.
+    `taint`: what this decision adds to the session (`attempted` when a protected path was named).
+    `policy_digest`: the effective policy it was made under. `labels`: the session's taint words.
+    """
+
+    effect: Effect
+    rule: str
+    reason: str
+    message: str
+    operation: Operation
+    normalized: Mapping[str, Json]
+    action_digest: str
+    policy_digest: str
+    labels: tuple[str, ...] = ()
+    taint: frozenset[Taint] = frozenset()
+    obligations: Obligations = field(default_factory=Obligations)
+    decide_us: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        """The contract of DESIGN.md section 5, plus `policy_digest`."""
+        return {
+            "decision": self.effect.word,
+            "rule": self.rule,
+            "reason": self.reason,
+            "message": self.message,
+            "operation": str(self.operation),
+            "normalized": dict(self.normalized),
+            "action_digest": self.action_digest,
+            "policy_digest": self.policy_digest,
+            "labels": list(self.labels),
+            "decide_us": self.decide_us,
+        }
