@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> object:
     if name == "Guard":
-        from gateway.doors.python import Guard as guard
+        from gateway.doors import python
 
-        return guard
+        return python.Guard
     message = f"module 'gateway' has no attribute {name!r}"
     raise AttributeError(message)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Never
 
@@ -24,6 +25,10 @@ MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 100_000
 MAX_INT: Final = 2**53 - 1
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_OPENING: Final = frozenset({b"[", b"{"})
+_CLOSING: Final = frozenset({b"]", b"}"})
 
 
 class JsonError(CounterfoilError):
@@ -165,20 +170,11 @@ def _number(digits: str) -> float:
 def _check_nesting(raw: bytes) -> None:
     """Bound the depth before a recursive parser sees the text."""
     depth = 0
-    in_string = escaped = False
-    for byte in raw:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
+    for token in _TOKEN.finditer(raw):
+        mark = token.group()
+        if mark in _OPENING:
             depth += 1
             if depth > MAX_DEPTH:
                 raise JsonError(f"nested deeper than {MAX_DEPTH}")
-        elif byte in b"]}":
+        elif mark in _CLOSING:
             depth -= 1

@@ -23,7 +23,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiOperation:
-    """One operation: arguments named in `path` fill its `{name}` segments, those in `query` the
+    """One operation of one audience.
+
+    Arguments named in `path_parameters` fill the `{name}` segments of `path`, those in `query` the
     query, those in `body` the JSON body; an argument in none of them is refused.
     """
 

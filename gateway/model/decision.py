@@ -46,7 +46,7 @@ class Decision:
     decide_us: int = 0
 
     def to_json(self) -> dict[str, Json]:
-        """The contract of DESIGN.md section 5, plus `policy_digest`."""
+        """Return the contract of DESIGN.md section 5, plus `policy_digest`."""
         return {
             "decision": self.effect.word,
             "rule": self.rule,

@@ -119,7 +119,7 @@ class RunCompound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallApi:
-    """One HTTP request with a credential minted for it; `url` and `body` are exactly what is sent."""
+    """One HTTP request with a credential minted for it; `url` and `body` are sent as they stand."""
 
     audience: str
     api_operation: str
