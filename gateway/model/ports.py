@@ -64,7 +64,7 @@ Submit = Callable[[ActionRequest, Permit], "Permit | Answer"]
 class Executor(Protocol):
     """Carries out a permit, once."""
 
-    def supports(self, action: Action) -> str | None:
+    def supports(self, action: Action, decision: Decision) -> str | None:
         """Return None if it can carry the action out, else a reason code (nothing recorded yet)."""
         ...
 
