@@ -34,10 +34,10 @@ _BASE_URL = re.compile(_ORIGIN + r"(?:/[A-Za-z0-9._~-]+)*")
 _ISSUER = re.compile(_ORIGIN)
 _SEGMENT = re.compile(r"[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\}")
 
-_Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\Z")]
-_Scope = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,63}\Z")]
+_Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+_Scope = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,63}$")]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-_Method = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3,10}\Z")]
+_Method = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3,10}$")]
 
 
 class _Strict(BaseModel):

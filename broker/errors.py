@@ -8,8 +8,9 @@
     +- PageError           a person's request that is refused on a page, never by a redirect
     +- RedirectError       an authorization request refused by a redirect to its client
     +- OAuthError          an error answer in JSON (RFC 6749 section 5.2)
-       +- InvalidRequest  InvalidClient  InvalidGrant  InvalidScope  InvalidTarget
-       +- InvalidDetails  UnauthorizedClient  UnsupportedGrantType
+       +- InvalidRequestError  InvalidClientError  InvalidGrantError  InvalidScopeError
+       +- InvalidTargetError  InvalidDetailsError  UnauthorizedClientError
+       +- UnsupportedGrantTypeError
 
 Messages name the field and the rule and never hold the value of a token, a code or a password.
 
@@ -68,48 +69,48 @@ class OAuthError(BrokerError):
     status: ClassVar[int] = 400
 
 
-class InvalidRequest(OAuthError):
+class InvalidRequestError(OAuthError):
     """A parameter is missing, repeated or unusable."""
 
 
-class InvalidClient(OAuthError):
+class InvalidClientError(OAuthError):
     """The client did not prove who it is."""
 
     error = "invalid_client"
     status = 401
 
 
-class InvalidGrant(OAuthError):
+class InvalidGrantError(OAuthError):
     """The authorization code is unknown, used, late or another client's."""
 
     error = "invalid_grant"
 
 
-class InvalidScope(OAuthError):
+class InvalidScopeError(OAuthError):
     """The scope is malformed, not granted or not of this audience."""
 
     error = "invalid_scope"
 
 
-class InvalidTarget(OAuthError):
+class InvalidTargetError(OAuthError):
     """The audience is unknown or not granted."""
 
     error = "invalid_target"
 
 
-class InvalidDetails(OAuthError):
+class InvalidDetailsError(OAuthError):
     """The authorization_details do not describe one call the catalogue knows."""
 
     error = "invalid_authorization_details"
 
 
-class UnauthorizedClient(OAuthError):
+class UnauthorizedClientError(OAuthError):
     """This kind of client may not use this grant type."""
 
     error = "unauthorized_client"
 
 
-class UnsupportedGrantType(OAuthError):
+class UnsupportedGrantTypeError(OAuthError):
     """The grant type is not one of the two that exist."""
 
     error = "unsupported_grant_type"

@@ -37,7 +37,13 @@ def end(connection: Connection, session_hash: str) -> None:
 
 
 def open_consent(
-    connection: Connection, *, consent_hash: str, session_hash: str, request: str, exp: int, now: int
+    connection: Connection,
+    *,
+    consent_hash: str,
+    session_hash: str,
+    request: str,
+    exp: int,
+    now: int,
 ) -> None:
     """Keep the request a consent page shows, and sweep the ones nobody decided in time."""
     connection.exec_driver_sql("DELETE FROM consents WHERE expires_at <= ?", (now,))

@@ -1,4 +1,4 @@
-"""What an access token says: the user, the agent acting for them, one audience, one scope, one call.
+"""What an access token says: user, acting agent, one audience, one scope, one call.
 
 Source: RFC 9068 section 2.2, RFC 8693 section 4.1 (`act`), RFC 9396 section 9.1.
 """
