@@ -12,10 +12,10 @@ help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.runtime  ## the attack without and with the firewall, side by side
-	@$(BIN)/python scripts/run_demo.py $(ARGS)
+	@$(BIN)/python -m scripts.run_demo $(ARGS)
 
 serve: $(VENV)/.runtime  ## broker and mock APIs with a demo user, agent and grant, until Ctrl-C
-	@$(BIN)/python scripts/serve.py $(ARGS)
+	@$(BIN)/python -m scripts.serve $(ARGS)
 
 test: $(VENV)/.development  ## every test whose tools exist; names what was not run and why
 	@$(PYTEST) -n auto -q $(ARGS)
