@@ -75,7 +75,10 @@ class Bare:
 
     def api_call(self, params: dict[str, Any]) -> str:
         """Call the API with the one long-lived token."""
-        paths = {"events.read": ("GET", "/v1/events"), "messages.send": ("POST", "/v1/messages/send")}
+        paths = {
+            "events.read": ("GET", "/v1/events"),
+            "messages.send": ("POST", "/v1/messages/send"),
+        }
         method, path = paths[params["operation"]]
         answer = self._http.request(
             method,
