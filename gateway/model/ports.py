@@ -69,7 +69,11 @@ class Executor(Protocol):
         ...
 
     def execute(self, permit: Permit, submit: Submit, settle: Settle) -> Result:
-        """Spend the permit. Raises ExecutionError with a reason code."""
+        """Spend the permit and say what came of it; a fault is a result too, never a raise.
+
+        Raises:
+            InvariantError: the permit was spent before.
+        """
         ...
 
 
