@@ -24,6 +24,7 @@ Source: openat2(2); CWE-22, CWE-59, CWE-367.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -338,5 +339,6 @@ def _refused(target: Target, error: OSError | _Refuse) -> Refused:
     refuse = _Refuse.of(error)
     also = refuse.also
     if refuse.reason in {"fs_escape", "fs_symlink"}:
-        also = (*also, os.path.realpath(target.resource.path))
+        with contextlib.suppress(OSError):  # a link that is swapped right now leads nowhere
+            also = (*also, os.path.realpath(target.resource.path))
     return target.refuse(refuse.reason, refuse.message, also=map(encodable, also))
