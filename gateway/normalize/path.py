@@ -180,10 +180,10 @@ def _locate(target: Target, want: Want, guard: Guard) -> Located:
 def _locate_parent(target: Target, guard: Guard) -> LocatedParent:
     spelled_parent, _, last = target.spelled.rpartition("/")
     parent, _, name = target.relative.rpartition("/")
-    if target.slash or last == "..":
-        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     if target.relative == ".":
         raise _Refuse("fs_not_regular", "this is a declared root, not a file")
+    if target.slash or last == "..":
+        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     fd, real_parent, found = _resolve(target.root, parent or ".")
     relative = name if real_parent == "." else f"{real_parent}/{name}"
     try:
