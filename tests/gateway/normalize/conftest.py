@@ -83,6 +83,7 @@ def spot(tmp_path: Path) -> Iterator[Place]:
     (ws / "outdir").symlink_to("..")
     (ws / "absolute").symlink_to("/etc/passwd")
     (ws / "loop").symlink_to("loop")
+    (ws / "self").symlink_to(".")
     (ws / "dangling").symlink_to("nowhere")
     (ws / "env-link").symlink_to(".env")
     os.mkfifo(ws / "fifo")

@@ -42,6 +42,12 @@ def test_a_read_is_bound_to_its_descriptor(spot: Place) -> None:
     assert open_descriptors() == before
 
 
+def test_other_names_are_shown(spot: Place) -> None:
+    action = _act(spot, "fs.read", path="hard.txt")
+    assert action.normalized["also"] == [str(spot.ws / ".env")]
+    action.release()
+
+
 def test_release_never_closes_somebody_elses_descriptor(spot: Place) -> None:
     action = _act(spot, "fs.read", path="src/a.py")
     action.release()

@@ -58,6 +58,7 @@ def _parent(spot: Place, spelled: str) -> LocatedParent | Refused:
         ("link/a.py", "src/a.py", "link/a.py"),
         ("env-link", ".env", "env-link"),
         ("link/", "src", "link"),
+        ("self", ".", "self"),
     ],
 )
 def test_what_is_opened_is_named_by_what_it_is(
@@ -174,6 +175,23 @@ def test_a_real_name_that_no_spelling_may_have_is_refused(spot: Place) -> None:
         assert found.resource is not None
         for name in (found.resource.path, *found.resource.also):
             name.encode()
+
+
+def test_an_object_that_keeps_moving_is_refused(
+    spot: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for moved_to in ("nowhere", "src/deep"):
+        monkeypatch.setattr(posix, "real_path", lambda _, to=moved_to: str(spot.ws / to))
+        found = _read(spot, "link/a.py")
+        assert isinstance(found, Refused)
+        assert found.refusal.reason == "fs_io_error"
+
+
+def test_a_root_that_was_moved_away_is_not_believed(spot: Place) -> None:
+    spot.ws.rename(spot.top / "ws2")
+    found = _read(spot, "link/a.py")
+    assert isinstance(found, Refused)
+    assert found.refusal.reason == "fs_escape"
 
 
 def test_another_mount_inside_the_root_is_refused() -> None:
