@@ -82,7 +82,7 @@ def refused(
         "operation": str(operation),
         "tool": request.tool[:_MAX_NAMED],
         "refused": refusal.reason,
-        "asked": _digest_of(request.params),
+        "asked": canon.digest(request.params),
     }
     return Action(
         tool=request.tool,
@@ -160,10 +160,3 @@ def _is(value: Json, kind: Kind) -> bool:
     if kind == "object":
         return isinstance(value, Mapping)
     return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
-
-
-def _digest_of(params: Mapping[str, Json]) -> str | None:
-    try:
-        return canon.digest(params)
-    except canon.JsonError:
-        return None

@@ -24,6 +24,7 @@ Source: openat2(2); CWE-22, CWE-59, CWE-367.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -179,10 +180,10 @@ def _locate(target: Target, want: Want, guard: Guard) -> Located:
 def _locate_parent(target: Target, guard: Guard) -> LocatedParent:
     spelled_parent, _, last = target.spelled.rpartition("/")
     parent, _, name = target.relative.rpartition("/")
-    if target.slash or last == "..":
-        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     if target.relative == ".":
         raise _Refuse("fs_not_regular", "this is a declared root, not a file")
+    if target.slash or last == "..":
+        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     fd, real_parent, found = _resolve(target.root, parent or ".")
     relative = name if real_parent == "." else f"{real_parent}/{name}"
     try:
@@ -338,5 +339,6 @@ def _refused(target: Target, error: OSError | _Refuse) -> Refused:
     refuse = _Refuse.of(error)
     also = refuse.also
     if refuse.reason in {"fs_escape", "fs_symlink"}:
-        also = (*also, os.path.realpath(target.resource.path))
+        with contextlib.suppress(OSError):  # a link that is swapped right now leads nowhere
+            also = (*also, os.path.realpath(target.resource.path))
     return target.refuse(refuse.reason, refuse.message, also=map(encodable, also))

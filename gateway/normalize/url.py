@@ -88,16 +88,16 @@ def parse_url(spelled: str) -> UrlParts | Refusal:
         return Refusal(reason="url_ambiguous", message=message)
     if url.pathname.startswith("//"):
         return Refusal(reason="url_ambiguous", message="url's path begins with two slashes")
-    url.hash = ""
-    url.hostname = url.hostname.removesuffix(".")
-    host = url.hostname.removeprefix("[").removesuffix("]")
+    name = url.hostname.removesuffix(".")
     port = int(url.port) if url.port else _PORTS[url.protocol]
-    if not host or host.endswith(".") or port == 0:
+    if not name or name.endswith(".") or port == 0:
         return Refusal(reason="url_invalid", message="url has no usable host or port")
+    url.hash = ""
+    url.hostname = name
     return UrlParts(
         href=url.href,
         scheme=url.protocol[:-1],
-        host=host,
+        host=url.hostname.removeprefix("[").removesuffix("]"),
         port=port,
         path=url.pathname,
         query=url.search[1:],
