@@ -27,8 +27,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 _NAME: Final = re.compile(r"([0-9]{20})\.jsonl")
 _KNOWN: Final = 1
 _NEEDED: Final[dict[str, type]] = {
-    "v": int, "seq": int, "id": str, "ts": int, "mono": int, "writer": str, "prev": str, "kind": str,
-}  # fmt: skip
+    "v": int,
+    "seq": int,
+    "id": str,
+    "ts": int,
+    "mono": int,
+    "writer": str,
+    "prev": str,
+    "kind": str,
+}
 
 
 class Code(IntEnum):
@@ -120,7 +127,7 @@ class _Walk:
         self.stack.append((size, digest))
 
     def _pair(self, record: dict[str, Any]) -> None:
-        action = record.get("action_id")
+        action = str(record.get("action_id"))
         if record["kind"] == "intent":
             self.open[action] = self.count
         elif record["kind"] in {"outcome", "unresolved"} and self.open.pop(action, None) is None:
