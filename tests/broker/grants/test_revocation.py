@@ -5,8 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import requests
-
 from tests.support.broker_server import Party
 
 if TYPE_CHECKING:
@@ -49,12 +47,6 @@ def test_others_and_unknown_tokens_are_left_alone_without_a_word(broker: BrokerS
             assert (answer.status_code, answer.json()) == (200, {})
     assert broker.introspect(token, "calendar-api")["active"]
     assert broker.exchange(handle, "calendar.read").status_code == 200
-
-
-def test_callers_must_authenticate(shared: BrokerServer) -> None:
-    answer = requests.post(f"{shared.url}/revoke", data={"token": "x"}, timeout=30)
-    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
-    assert shared.post("/revoke", {}).json()["error"] == "invalid_request"
 
 
 def test_after_a_revoke_returns_no_token_of_that_grant_is_ever_active_again(
