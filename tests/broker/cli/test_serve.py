@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +17,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
+from broker.config import load
+from broker.store.database import Store
+from tests.broker.cli.support import Cli
+from tests.support.broker_server import (
+    PASSWORD,
+    REDIRECT_URI,
+    BrokerServer,
+    Clock,
+    Party,
+    Random,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.broker.cli.support import Cli
 
 ROOT = Path(__file__).parents[3]
 
@@ -70,6 +82,45 @@ def test_it_serves_an_inherited_socket(cli: Cli) -> None:
             assert requests.get(f"http://127.0.0.1:{port}/healthz", timeout=30).ok
             process.terminate()
             assert process.wait(timeout=30) == 0
+
+
+def test_the_whole_road_in_a_real_process_and_a_revocation_that_survives_its_death(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = Cli(tmp_path, capsys)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port, descriptor = listener.getsockname()[1], listener.fileno()
+        cli.json("init", "--port", str(port))
+        gateway, calendar = Party("gateway"), Party("calendar-api")
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n"))
+        cli.json("user", "add", "alice", "--password-stdin")
+        for party, kind in (
+            (gateway, ("gateway", "--redirect-uri", REDIRECT_URI)),
+            (calendar, ("resource", "--audience", "calendar-api")),
+        ):
+            jwk = tmp_path / f"{party.id}.jwk"
+            jwk.write_text(json.dumps(party.jwk))
+            cli.json("client", "add", party.id, "--jwk", str(jwk), "--kind", *kind)
+        config = load(tmp_path / "broker.toml")
+        broker = BrokerServer(
+            url=config.issuer,
+            config=config,
+            clock=Clock(int(time.time())),
+            random=Random(),
+            store=Store(Path(config.database)),
+            folder=tmp_path,
+            gateway=gateway,
+            servers={"calendar-api": calendar},
+        )
+        with serving(cli, "--fd", str(descriptor), pass_fds=[descriptor]) as (process, line):
+            assert json.loads(line)["url"] == broker.url
+            answer = broker.handle("calendar.read")
+            token = broker.exchange(answer["access_token"], "calendar.read").json()["access_token"]
+            assert broker.introspect(token, "calendar-api")["active"] is True
+            assert broker.revoke(answer["access_token"]).status_code == 200
+            assert broker.introspect(token, "calendar-api") == {"active": False}
+            process.kill()
+        assert cli.json("grant", "show", answer["grant_id"])["status"] == "revoked"
 
 
 def test_a_taken_port_is_one_clear_line(cli: Cli) -> None:
