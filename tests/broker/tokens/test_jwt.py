@@ -19,7 +19,7 @@ from broker.tokens import jwt
 from broker.tokens.keys import SigningKey, VerifyKey, b64url, public_jwk, thumbprint
 
 NOW = 1_800_000_000
-PRIVATE = ec.generate_private_key(ec.SECP256R1())
+PRIVATE = ec.derive_private_key(20261130, ec.SECP256R1())
 KID = thumbprint(public_jwk(PRIVATE.public_key()))
 KEY = VerifyKey(kid=KID, public=PRIVATE.public_key())
 EXPECTED = jwt.Expected(typ="x+jwt", issuer="me", audience="https://as", max_life_s=60)

@@ -20,7 +20,7 @@ from broker.tokens import keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-PRIVATE = ec.generate_private_key(ec.SECP256R1())
+PRIVATE = ec.derive_private_key(20261130, ec.SECP256R1())
 JWK: dict[str, Any] = keys.public_jwk(PRIVATE.public_key())
 
 
