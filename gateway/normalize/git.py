@@ -170,6 +170,8 @@ def _files(
     reads = parsed.has(*SHOWS_CONTENT) or (
         subcommand in {"diff", "show"} and not parsed.has(*QUIET)
     )
+    if subcommand == "show" and parsed.operands and all(":" in one for one in parsed.operands):
+        reads = False  # only files of a commit, each judged by its own path
     operation = Operation.FS_READ if reads else Operation.FS_LIST
     spelled = parsed.paths if parsed.tool.split else parsed.operands
     beneath = [_path(one, operation, repository, cwd, settings) for one in spelled]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from gateway.model.action import Refusal
@@ -58,7 +59,10 @@ class _Reach:
         )
         if isinstance(found, Refused):
             raise _Stop(found.refusal, found.resource)
-        self.resources[found.resource] = None
+        resource = found.resource
+        if found.is_directory:
+            resource = replace(resource, operation=Operation.FS_LIST)
+        self.resources[resource] = None
         self.opened.append(Opened.of(found))
         return found
 
