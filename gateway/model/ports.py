@@ -64,12 +64,16 @@ Submit = Callable[[ActionRequest, Permit], "Permit | Answer"]
 class Executor(Protocol):
     """Carries out a permit, once."""
 
-    def supports(self, action: Action) -> str | None:
+    def supports(self, action: Action, decision: Decision) -> str | None:
         """Return None if it can carry the action out, else a reason code (nothing recorded yet)."""
         ...
 
     def execute(self, permit: Permit, submit: Submit, settle: Settle) -> Result:
-        """Spend the permit. Raises ExecutionError with a reason code."""
+        """Spend the permit and say what came of it; a fault is a result too, never a raise.
+
+        Raises:
+            InvariantError: the permit was spent before.
+        """
         ...
 
 

@@ -93,6 +93,7 @@ REASONS: Final[dict[str, str]] = {
     "done": "executed",
     "timeout": "the act did not end in time and was stopped",
     "exit_status": "the command ended with a status other than 0",
+    "output_limit": "the command wrote more than the limit and was stopped",
     "not_run": "an earlier part of the line ended so that this part is not run",
     "broker_unavailable": "the broker is not there, slow, or answers garbage",
     "broker_refused": "the broker refuses a credential for this call",

@@ -1,0 +1,1 @@
+"""Carry out a permit once: files, commands, API calls with a credential minted for them."""
