@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from gateway.decide.glob import Glob, GlobError, covering, parse_name, parse_path
@@ -24,50 +25,38 @@ class Resolver:
     groups: Mapping[str, tuple[tuple[str, ...], Place]]
     variables: Mapping[str, str]
 
-    def expand(self, values: Sequence[str], place: Place, *, items: bool = True) -> tuple[str, ...]:
-        """Replace `@group` by what the group lists."""
-        found: list[str] = []
-        for i, value in enumerate(values):
-            if not value.startswith("@"):
-                found.append(value)
-                continue
-            group = self.groups.get(value[1:])
-            if group is None:
-                known = ", ".join(f"@{name}" for name in self.groups) or "none"
-                (place.at(i) if items else place).fail(f"unknown group {value} (known: {known})")
-            members, defined = group
-            for j, member in enumerate(members):
-                if member.startswith("@"):
-                    defined.at(j).fail("a group lists values, not other groups")
-            found += members
-        return tuple(found)
+    def members(self, value: str, place: Place) -> tuple[str, ...]:
+        """Return the value itself, or what the group lists when it is `@group`."""
+        if not value.startswith("@"):
+            return (value,)
+        group = self.groups.get(value[1:])
+        if group is None:
+            known = ", ".join(f"@{name}" for name in self.groups) or "none"
+            place.fail(f"unknown group {value[:80]} (known: {known})")
+        members, defined = group
+        for i, member in enumerate(members):
+            if member.startswith("@"):
+                defined.at(i).fail("a group lists values, not other groups")
+        return members
 
-    def globs(self, values: Sequence[str], place: Place, *, items: bool = True) -> tuple[Glob, ...]:
-        """Parse globs over paths; without `items` the values have no place of their own."""
-        return self.each(values, place, lambda text: parse_path(text, self.variables), items=items)
+    def expand(self, values: Sequence[str], place: Place) -> tuple[str, ...]:
+        """Return a list with its groups listed."""
+        many = (self.members(value, place.at(i)) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
+
+    def paths(self, value: str, place: Place) -> tuple[Glob, ...]:
+        """Parse one glob over paths, or a group of them."""
+        return self._parse(value, place, lambda text: parse_path(text, self.variables))
+
+    def globs(self, values: Sequence[str], place: Place) -> tuple[Glob, ...]:
+        """Parse a list of globs over paths."""
+        many = (self.paths(value, place.at(i)) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
 
     def names(self, values: Sequence[str], place: Place) -> tuple[Glob, ...]:
-        """Parse globs over names."""
-        return self.each(values, place, parse_name)
-
-    def each(
-        self,
-        values: Sequence[str],
-        place: Place,
-        make: Callable[[str], Glob],
-        *,
-        items: bool = True,
-    ) -> tuple[Glob, ...]:
-        """Parse each value with `make`, groups listed."""
-        made: list[Glob] = []
-        for i, value in enumerate(values):
-            here = place.at(i) if items else place
-            for text in self.expand((value,), here, items=False):
-                try:
-                    made.append(make(text))
-                except GlobError as error:
-                    here.fail(f"bad glob {text[:80]!r}: {error}")
-        return tuple(made)
+        """Parse a list of globs over names."""
+        many = (self._parse(value, place.at(i), parse_name) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
 
     def hosts(self, values: Sequence[str], place: Place) -> tuple[str, ...]:
         """Return host patterns in lower case."""
@@ -89,3 +78,12 @@ class Resolver:
             for name, constraint in constraints.items()
             if constraint.under is not None
         }
+
+    def _parse(self, value: str, place: Place, make: Callable[[str], Glob]) -> tuple[Glob, ...]:
+        made = []
+        for text in self.members(value, place):
+            try:
+                made.append(make(text))
+            except GlobError as error:
+                place.fail(f"bad glob {text[:80]!r}: {error}")
+        return tuple(made)
