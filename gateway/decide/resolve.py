@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,8 @@ from gateway.decide.glob import Glob, GlobError, covering, parse_name, parse_pat
 from gateway.decide.parse import Place
 from gateway.decide.schema import Constraint
 
-_HOST: Final = re.compile(
-    r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*"
-    r"|\*|[0-9a-f:.]*:[0-9a-f:.]*"
-)
+_LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
+_HOST: Final = re.compile(rf"\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +61,10 @@ class Resolver:
         """Return host patterns in lower case."""
         hosts = tuple(host.lower() for host in self.expand(values, place))
         for host in hosts:
-            if not _HOST.fullmatch(host):
+            if not _is_host(host):
                 place.fail(
-                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it) or `*`, in "
-                    "ASCII, without scheme, port, brackets or final dot"
+                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it), `*` or a plain "
+                    "address; in ASCII, without scheme, port, brackets or final dot"
                 )
         return hosts
 
@@ -87,3 +86,13 @@ class Resolver:
             except GlobError as error:
                 place.fail(f"bad glob {text[:80]!r}: {error}")
         return tuple(made)
+
+
+def _is_host(host: str) -> bool:
+    """Accept a name pattern, or an address in the one form that URLs are normalized to."""
+    if ":" in host or host.rpartition(".")[2].isdecimal():
+        try:
+            return str(ipaddress.ip_address(host)) == host
+        except ValueError:
+            return False
+    return _HOST.fullmatch(host) is not None
