@@ -135,6 +135,8 @@ def _plain(value: object) -> object:
 
 
 def _text(value: str) -> None:
+    if value.isascii():
+        return
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

@@ -248,9 +248,9 @@ def atomic_replace(dir_fd: int, name: str, data: bytes, *, existing: Identity | 
             _rename_new(dir_fd, temporary, name, changed)
             temporary = ""
         else:
-            _renameat2(dir_fd, temporary, name, _RENAME_EXCHANGE)
+            exchange(dir_fd, temporary, name)
             if not _same_content_object(identity_at(dir_fd, temporary), existing):
-                _renameat2(dir_fd, temporary, name, _RENAME_EXCHANGE)
+                exchange(dir_fd, temporary, name)
                 raise changed
     except FileNotFoundError:
         raise changed from None
@@ -310,6 +310,15 @@ def _rename_new(dir_fd: int, source: str, target: str, changed: ExecutionError) 
         _renameat2(dir_fd, source, target, _RENAME_NOREPLACE)
     except FileExistsError:
         raise changed from None
+
+
+def exchange(dir_fd: int, one: str, other: str) -> None:
+    """Let two names of a directory change places, in one step.
+
+    Raises:
+        OSError: what the kernel says.
+    """
+    _renameat2(dir_fd, one, other, _RENAME_EXCHANGE)
 
 
 def _renameat2(dir_fd: int, source: str, target: str, flags: int) -> None:

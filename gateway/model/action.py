@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.model.names import Json, Operation
-from gateway.model.plan import Plan
+from gateway.model.plan import Plan, RunCompound
 from gateway.model.resource import Resource
 
 
@@ -48,3 +48,10 @@ class Action:
     plan: Plan | None = None
     request_id: str | None = None
     release: Callable[[], None] = field(default=_nothing, compare=False, repr=False)
+
+    def covers(self, part: Action) -> bool:
+        """Whether `part` is, unchanged, one of the segments this line was judged as."""
+        plan = self.plan
+        return isinstance(plan, RunCompound) and any(
+            segment.digest == part.digest for segment in plan.segments
+        )

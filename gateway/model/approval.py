@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gateway.model.action import Action
 from gateway.model.decision import Decision
+from gateway.model.event import Event
 from gateway.model.request import Caller
 
 
@@ -29,6 +30,17 @@ class Question:
     decision: Decision
     caller: Caller
     timeout_s: int
+
+    @classmethod
+    def of(cls, event: Event) -> Question:
+        """Make the question for an event that carries an approval id."""
+        return cls(
+            approval_id=event.approval_id or "",
+            action=event.act,
+            decision=event.verdict,
+            caller=event.caller,
+            timeout_s=event.verdict.obligations.approval_timeout_s,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from gateway.model.action import Action
 from gateway.model.names import Effect, Json, Operation, Taint
+from gateway.model.reasons import REASONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Decision:
     `rule`: the author's id, or `builtin:<name>`, or `default`. `reason`: a stable code.
     `taint`: what this decision adds to the session (`attempted` when a protected path was named).
     `policy_digest`: the effective policy it was made under. `labels`: the session's taint words.
+    `state_version`: the session state it was made under; an intent is recorded only under the same.
     """
 
     effect: Effect
@@ -44,6 +47,31 @@ class Decision:
     taint: frozenset[Taint] = frozenset()
     obligations: Obligations = field(default_factory=Obligations)
     decide_us: int = 0
+    state_version: int = 0
+
+    @classmethod
+    def fault(cls, action: Action, reason: str, message: str = "") -> Decision:
+        """Return the deny for an act nobody could judge because something broke."""
+        return cls(
+            effect=Effect.DENY,
+            rule="builtin:fault",
+            reason=reason,
+            message=message or REASONS[reason],
+            operation=action.operation,
+            normalized=action.normalized,
+            action_digest=action.digest,
+            policy_digest="",
+        )
+
+    def deny(self, reason: str, message: str = "") -> Decision:
+        """Return this decision turned into a deny; the rule that would have let it on is kept."""
+        said = message or REASONS[reason]
+        return replace(self, effect=Effect.DENY, reason=reason, message=said)
+
+    def approved(self) -> Decision:
+        """Return this ask turned into an allow, after a person approved it."""
+        reason = "approval_granted"
+        return replace(self, effect=Effect.ALLOW, reason=reason, message=REASONS[reason])
 
     def to_json(self) -> dict[str, Json]:
         """Return the contract of DESIGN.md section 5, plus `policy_digest`."""

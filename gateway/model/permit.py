@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from gateway.errors import InvariantError
 from gateway.model.action import Action
 from gateway.model.decision import Decision
+from gateway.model.event import Event, Kind
 from gateway.model.names import Effect
+from gateway.model.outcome import Result
 from gateway.model.request import Caller
 
 _MINT = object()
@@ -29,8 +31,8 @@ class Permit:
     decision: Decision
     caller: Caller
     action_id: str
-    approval_id: str | None
-    parent_id: str | None
+    approval_id: str | None = None
+    parent_id: str | None = None
     _mint: object = field(repr=False)
     _used: list[bool] = field(default_factory=list, repr=False, compare=False)
 
@@ -39,25 +41,29 @@ class Permit:
             raise InvariantError("a permit is issued by the pipeline, for an allowed act only")
 
     @classmethod
-    def issue(
-        cls,
-        *,
-        action: Action,
-        decision: Decision,
-        caller: Caller,
-        action_id: str,
-        approval_id: str | None,
-        parent_id: str | None,
-    ) -> Permit:
+    def issue(cls, intent: Event) -> Permit:
         """Make a permit; for the pipeline, after the intent is durable."""
         return cls(
-            action=action,
-            decision=decision,
-            caller=caller,
-            action_id=action_id,
-            approval_id=approval_id,
-            parent_id=parent_id,
+            action=intent.act,
+            decision=intent.verdict,
+            caller=intent.caller,
+            action_id=intent.action_id,
+            approval_id=intent.approval_id,
+            parent_id=intent.parent_id,
             _mint=_MINT,
+        )
+
+    def outcome(self, result: Result) -> Event:
+        """Make the event that closes this permit's intent."""
+        return Event(
+            kind=Kind.OUTCOME,
+            caller=self.caller,
+            action_id=self.action_id,
+            action=self.action,
+            decision=self.decision,
+            result=result,
+            approval_id=self.approval_id,
+            parent_id=self.parent_id,
         )
 
     def use(self) -> Action:

@@ -6,9 +6,9 @@
    root spelled exactly, component by component; the longest such root counts.
 3. It is opened beneath that root with openat2, as a bare handle (O_PATH), so that a FIFO or device
    is looked at without being touched. Symlinks are followed while they stay beneath; magic links
-   never. Then it is judged by what the handle really is: its kernel name must be beneath the root,
-   pass the same spelling rules, and lead, without any symlink or mount, to the same device and
-   inode. Only then the very same object is opened for reading.
+   never. Then it is judged by what the handle really is: with a symlink on the way, its kernel
+   name must be beneath the root, pass the same spelling rules, and lead, without any symlink or
+   mount, to the same device and inode. Only then the very same object is opened for reading.
 4. `..` is accepted only if the spelling with `..` and the spelling with `..` resolved lead the
    kernel to the same object without ever leaving the root; with a symlink before the `..` they
    differ and the path is refused.
@@ -24,6 +24,7 @@ Source: openat2(2); CWE-22, CWE-59, CWE-367.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -54,6 +55,7 @@ __all__ = [
 
 Want: TypeAlias = Literal["file", "directory", "any"]
 
+_STRICT: Final = posix.RESOLVE_NO_SYMLINKS | posix.RESOLVE_NO_XDEV
 _TRIES: Final = 4  # how often a path that moves while it is looked at is looked at again
 _ERRNO: Final[dict[int, tuple[str, str]]] = {
     errno.ENOENT: ("fs_not_found", "no such file or directory"),
@@ -98,10 +100,21 @@ class LocatedParent:
 
 
 class _Refuse(Exception):  # noqa: N818 - it carries a verdict to the edge of this module
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, also: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.also = also
+
+    @classmethod
+    def of(cls, error: OSError | _Refuse, *also: str) -> _Refuse:
+        """Return the refusal an error means, with more names of what was refused."""
+        if isinstance(error, _Refuse):
+            return cls(error.reason, error.message, (*also, *error.also))
+        reason, message = _ERRNO.get(
+            error.errno or 0, ("fs_io_error", f"the operating system reported: {error.strerror}")
+        )
+        return cls(reason, message, also)
 
 
 def locate(
@@ -119,11 +132,8 @@ def locate(
         return target
     try:
         return _locate(target, want, guard)
-    except _Refuse as refuse:
-        return target.refuse(refuse.reason, refuse.message, also=_leads_to(target, refuse.reason))
-    except OSError as error:
-        reason, message = _of_errno(error)
-        return target.refuse(reason, message, also=_leads_to(target, reason))
+    except (_Refuse, OSError) as error:
+        return _refused(target, error)
 
 
 def locate_parent(
@@ -140,11 +150,8 @@ def locate_parent(
         return target
     try:
         return _locate_parent(target, guard)
-    except _Refuse as refuse:
-        return target.refuse(refuse.reason, refuse.message, also=_leads_to(target, refuse.reason))
-    except OSError as error:
-        reason, message = _of_errno(error)
-        return target.refuse(reason, message, also=_leads_to(target, reason))
+    except (_Refuse, OSError) as error:
+        return _refused(target, error)
 
 
 def _locate(target: Target, want: Want, guard: Guard) -> Located:
@@ -156,6 +163,8 @@ def _locate(target: Target, want: Want, guard: Guard) -> Located:
         _check_kind(found, want, slash=target.slash)
         resource = _really(target, relative, found, guard)
         fd = posix.reopen(handle, os.O_RDONLY | os.O_NONBLOCK)
+    except (_Refuse, OSError) as error:
+        raise _Refuse.of(error, target.root.join(relative)) from None
     finally:
         os.close(handle)
     return Located(
@@ -171,21 +180,21 @@ def _locate(target: Target, want: Want, guard: Guard) -> Located:
 def _locate_parent(target: Target, guard: Guard) -> LocatedParent:
     spelled_parent, _, last = target.spelled.rpartition("/")
     parent, _, name = target.relative.rpartition("/")
-    if target.slash or last == "..":
-        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     if target.relative == ".":
         raise _Refuse("fs_not_regular", "this is a declared root, not a file")
+    if target.slash or last == "..":
+        raise _Refuse("path_component", "a file to write or delete ends with its own name")
     fd, real_parent, found = _resolve(target.root, parent or ".")
+    relative = name if real_parent == "." else f"{real_parent}/{name}"
     try:
         _check_kind(found, "directory", slash=False)
         if (spelled_parent or ".") != (parent or "."):
             _same_by_kernel(dataclasses.replace(target, spelled=spelled_parent or "."), found)
-        relative = name if real_parent == "." else f"{real_parent}/{name}"
         there = _last_component(fd, name)
         resource = _really(target, relative, there, guard)
-    except BaseException:
+    except (_Refuse, OSError) as error:
         os.close(fd)
-        raise
+        raise _Refuse.of(error, target.root.join(relative)) from None
     return LocatedParent(
         resource=resource,
         fd=fd,
@@ -197,7 +206,17 @@ def _locate_parent(target: Target, guard: Guard) -> LocatedParent:
 
 
 def _resolve(root: Root, relative: str) -> tuple[int, str, os.stat_result]:
-    """Open a handle beneath a root and learn its real relative path; again while it moves."""
+    """Open a handle beneath a root and learn its real relative path; again while it moves.
+
+    Without a symlink or mount on the way the spelling is the real path, and the kernel says so.
+    """
+    try:
+        handle = posix.open_beneath(root.fd, relative, os.O_PATH, resolve=_STRICT)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.EXDEV}:
+            raise
+    else:
+        return handle, relative, os.fstat(handle)
     for _ in range(_TRIES):
         handle = posix.open_beneath(root.fd, relative, os.O_PATH)
         try:
@@ -214,8 +233,6 @@ def _resolve(root: Root, relative: str) -> tuple[int, str, os.stat_result]:
 
 def _real_relative(root: Root, handle: int, found: os.stat_result) -> str | None:
     """Return where below its root an open object really is; None when it moved meanwhile."""
-    if found.st_dev != root.device:
-        raise _Refuse("fs_mount", "the path crosses into another file system")
     path = posix.real_path(handle)
     if path == root.path:
         return "."
@@ -223,9 +240,8 @@ def _real_relative(root: Root, handle: int, found: os.stat_result) -> str | None
     if not path.startswith(prefix):
         raise _Refuse("fs_escape", "the object is not beneath its root")
     relative = path[len(prefix) :]
-    strict = posix.RESOLVE_NO_SYMLINKS | posix.RESOLVE_NO_XDEV
     try:
-        again = posix.open_beneath(root.fd, relative, os.O_PATH | os.O_NOFOLLOW, resolve=strict)
+        again = posix.open_beneath(root.fd, relative, os.O_PATH | os.O_NOFOLLOW, resolve=_STRICT)
     except OSError as error:
         if error.errno == errno.EXDEV:
             raise _Refuse("fs_mount", "the path crosses into another mount") from None
@@ -274,9 +290,8 @@ def _check_kind(found: os.stat_result, want: Want, *, slash: bool) -> None:
 
 def _last_component(parent_fd: int, name: str) -> os.stat_result | None:
     """Look at what would be replaced or deleted; only a regular file may stand there."""
-    strict = posix.RESOLVE_NO_SYMLINKS | posix.RESOLVE_NO_XDEV
     try:
-        fd = posix.open_beneath(parent_fd, name, os.O_PATH | os.O_NOFOLLOW, resolve=strict)
+        fd = posix.open_beneath(parent_fd, name, os.O_PATH | os.O_NOFOLLOW, resolve=_STRICT)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -307,7 +322,8 @@ def _really(
         links = found.st_nlink
         others = other_names(guard, target.root.path, posix.identity(found), links)
         if not others.complete:
-            raise _Refuse("fs_hardlink", "the file has more names than could be looked at")
+            message = "the file has more names than could be looked at"
+            raise _Refuse("fs_hardlink", message, others.protected)
         also.extend(name for name in others.protected if name not in {path, *also})
     return PathResource(
         operation=target.resource.operation,
@@ -318,13 +334,11 @@ def _really(
     )
 
 
-def _leads_to(target: Target, reason: str) -> tuple[str, ...]:
-    """Name where a refused symlink leads, by name only, so that a protected target taints."""
-    if reason not in {"fs_escape", "fs_symlink"}:
-        return ()
-    return (encodable(os.path.realpath(target.resource.path)),)
-
-
-def _of_errno(error: OSError) -> tuple[str, str]:
-    fallback = ("fs_io_error", f"the operating system reported: {error.strerror}")
-    return _ERRNO.get(error.errno or 0, fallback)
+def _refused(target: Target, error: OSError | _Refuse) -> Refused:
+    """Refuse, naming also where a symlink leads, by name only, so that a protected one taints."""
+    refuse = _Refuse.of(error)
+    also = refuse.also
+    if refuse.reason in {"fs_escape", "fs_symlink"}:
+        with contextlib.suppress(OSError):  # a link that is swapped right now leads nowhere
+            also = (*also, os.path.realpath(target.resource.path))
+    return target.refuse(refuse.reason, refuse.message, also=map(encodable, also))

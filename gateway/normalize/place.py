@@ -41,7 +41,7 @@ class Refused:
 class Target:
     """A place beneath a root: `spelled` with its `..`, `relative` with them resolved.
 
-    `slash`: the spelling ended with one, so it must be a directory.
+    `slash`: the spelling ended with one (or with `.`), so it must be a directory.
     """
 
     root: Root
@@ -100,7 +100,7 @@ def place(roots: Roots, spelled: str, operation: Operation, cwd: str | None) -> 
         spelled="/".join(parts[depth:]) or ".",
         relative="/".join(plain[depth:]) or ".",
         resource=resource,
-        slash=spelled.endswith("/"),
+        slash=spelled.rpartition("/")[2] in {"", "."},
     )
     if tuple(parts[:depth]) != root.parts:
         return target.refuse("path_component", "the path leaves its root through `..`")

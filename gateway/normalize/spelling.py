@@ -30,9 +30,11 @@ _MEANT: Final = 65_536  # characters of a refused spelling that are looked at
 _CONTROL: Final = frozenset({"Cc", "Zl", "Zp"})
 _PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SHORT_NAME: Final = re.compile(r"~[0-9]")
+_TRAILING: Final = re.compile(r"(?:\A|/)(?!\.\.?(?:/|\Z))[^/]*[. ](?:/|\Z)")
 _DEVICE: Final = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[ ]*\..*)?\Z",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:\A|/)(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])"
+    r"(?:[ ]*\.[^/]*)?(?:/|\Z)",
+    re.IGNORECASE,
 )
 # Default_Ignorable_Code_Point beyond general category Cf (Unicode DerivedCoreProperties).
 _IGNORABLE: Final = (
@@ -121,10 +123,6 @@ def _invisible(char: str) -> bool:
     return unicodedata.category(char) == "Cf" or any(a <= code <= b for a, b in _IGNORABLE)
 
 
-def _any_component(test: Callable[[str], bool]) -> Callable[[str], bool]:
-    return lambda text: any(test(part) for part in components(text))
-
-
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./@+,= -]+")
 
 _Rule = tuple[str, Callable[[str], bool], str]
@@ -170,17 +168,17 @@ _TEXT_RULES: Final[tuple[_Rule, ...]] = (
 _COMPONENT_RULES: Final[tuple[_Rule, ...]] = (
     (
         "path_component",
-        _any_component(lambda part: not part),
+        lambda text: "//" in text,
         "path has an empty component (two slashes together); write one slash",
     ),
     (
         "path_trailing",
-        _any_component(lambda part: part != ".." and part[-1] in ". "),
+        lambda text: _TRAILING.search(text) is not None,
         "a component of the path ends with a dot or space",
     ),
     (
         "path_reserved",
-        _any_component(lambda part: _DEVICE.match(part) is not None),
+        lambda text: _DEVICE.search(text) is not None,
         "a component of the path is a reserved device name (CON, NUL, COM1, ...)",
     ),
 )

@@ -1,0 +1,1 @@
+"""`python -m broker`: one module per command; `main` puts them together."""

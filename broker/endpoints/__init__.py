@@ -1,0 +1,1 @@
+"""The broker over HTTP: a module per endpoint, `ingress` in front, `pages` for people."""

@@ -1,0 +1,1 @@
+"""What the broker does, apart from HTTP: consent, code, exchange, introspection, revocation."""

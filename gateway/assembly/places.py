@@ -1,0 +1,93 @@
+"""Where things lie: configuration, log, head, keys, state.
+
+The home directory comes from the password database, never from `HOME`; `XDG_CONFIG_HOME` and
+`XDG_STATE_HOME` are honoured when absolute, as the XDG Base Directory Specification says. An
+operator may name both places; in level `embedded` only, which is the only level here.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Absolute paths of everything counterfoil keeps."""
+
+    config: Path
+    state_dir: Path
+
+    @property
+    def keys(self) -> Path:
+        """Directory of the log, head and client keys (0700)."""
+        return self.state_dir / "keys"
+
+    @property
+    def log(self) -> Path:
+        """Directory of the log segments."""
+        return self.state_dir / "log"
+
+    @property
+    def state(self) -> Path:
+        """Directory of snapshots and grant handles."""
+        return self.state_dir / "state"
+
+    @property
+    def gateway_key(self) -> Path:
+        """Private key the gateway proves itself to the broker with (P-256, PEM)."""
+        return self.keys / "gateway.pem"
+
+    @property
+    def grants(self) -> Path:
+        """File of grant handles."""
+        return self.state / "grants.json"
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """What no act may reach: the configuration directory and the state directory."""
+        return (str(self.config.parent), str(self.state_dir))
+
+
+def home() -> Path:
+    """Return the home directory of the running user, from the password database."""
+    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def user_name() -> str:
+    """Return the name of the running user, from the password database."""
+    return pwd.getpwuid(os.getuid()).pw_name
+
+
+def places(
+    *, config: str | None, state_dir: str | None, environment: Mapping[str, str] = os.environ
+) -> Places:
+    """Find the places, the operator's wish before the XDG variables before the defaults.
+
+    Raises:
+        ConfigError: a place that was named is not an absolute path.
+    """
+    config_home = _xdg(environment, "XDG_CONFIG_HOME", ".config")
+    state_home = _xdg(environment, "XDG_STATE_HOME", ".local/state")
+    return Places(
+        config=_absolute(config, "--config") or config_home / "counterfoil" / "config.yaml",
+        state_dir=_absolute(state_dir, "--state-dir") or state_home / "counterfoil",
+    )
+
+
+def _xdg(environment: Mapping[str, str], name: str, default: str) -> Path:
+    value = environment.get(name, "")
+    return Path(value) if value.startswith("/") else home() / default
+
+
+def _absolute(value: str | None, option: str) -> Path | None:
+    if value is None:
+        return None
+    if "\0" in value or not value:
+        raise ConfigError(f"{option}: not a path")
+    return Path(os.path.abspath(value))  # noqa: PTH100 - lexical on purpose, no symlink is followed

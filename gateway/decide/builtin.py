@@ -1,0 +1,105 @@
+"""Denies that no rule can change: counterfoil's own things, and protected paths.
+
+Own things are the files assembly names (policy, configuration, keys, log, state; the whole
+subtree, in any case, whether or not they exist), the command `counterfoil` by whatever path,
+`-m gateway` and `-m broker`, and the origins of its services. For a loopback service every
+spelling of loopback counts.
+Protected paths are the policy's; any name of an object counts (see PathResource.also).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Final
+
+from gateway.decide.conditions import basename, names_of
+from gateway.decide.glob import Caseless, Glob, Wild, fold, nfc
+from gateway.model.resource import CommandResource, PathResource, Resource, UrlResource
+
+COMMAND: Final = "counterfoil"
+MODULES: Final = frozenset({"gateway", "broker"})
+
+
+class BuiltinDenies:
+    """Says what is counterfoil's own and what is protected."""
+
+    def __init__(
+        self,
+        protected: Caseless,
+        *,
+        self_paths: Iterable[str],
+        forbidden_origins: Iterable[tuple[str, int]],
+    ) -> None:
+        self._protected = protected
+        self._own = Caseless(
+            [Glob(text=path, tokens=(nfc(path).rstrip("/"), Wild.SUBTREE)) for path in self_paths]
+        )
+        origins = frozenset(forbidden_origins)
+        self._origins = frozenset((_plain(host), port) for host, port in origins)
+        self._loopback_ports = frozenset(port for host, port in origins if is_loopback(host))
+
+    def protects(self, resource: Resource) -> bool:
+        """Return whether the resource is a protected path, by any of its names."""
+        return isinstance(resource, PathResource) and _names(self._protected, resource)
+
+    def is_own(self, resource: Resource) -> bool:
+        """Return whether the resource is counterfoil itself, its files or its services."""
+        if isinstance(resource, PathResource):
+            return _names(self._own, resource)
+        if isinstance(resource, CommandResource):
+            return self._runs_counterfoil(resource)
+        if isinstance(resource, UrlResource):
+            return (_plain(resource.host), resource.port) in self._origins or (
+                resource.port in self._loopback_ports and is_loopback(resource.host)
+            )
+        return False
+
+    def _runs_counterfoil(self, resource: CommandResource) -> bool:
+        if COMMAND in names_of(resource) or self._own.matches(resource.executable):
+            return True
+        if resource.grammar:  # a grammar names every operand; none of them is started
+            return False
+        arguments = resource.argv[1:]
+        return (
+            any(fold(basename(word)) == COMMAND for word in arguments)
+            or any(self._own.matches(word) for word in arguments)
+            or any(_is_module(word) for word in _modules(arguments))
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address is this machine's own."""
+    name = _plain(host)
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return bool(mapped.is_loopback or mapped.is_unspecified)
+
+
+def _plain(host: str) -> str:
+    return host.lower().strip("[]").rstrip(".")
+
+
+def _names(globs: Caseless, resource: PathResource) -> bool:
+    return globs.matches(resource.path) or any(map(globs.matches, resource.also))
+
+
+def _modules(arguments: tuple[str, ...]) -> Iterable[str]:
+    """Return what follows `-m`, joined or apart, also behind other short options."""
+    for i, word in enumerate(arguments):
+        if not word.startswith("-") or word.startswith("--") or "m" not in word:
+            continue
+        joined = word[word.index("m") + 1 :]
+        if joined:
+            yield joined
+        elif i + 1 < len(arguments):
+            yield arguments[i + 1]
+
+
+def _is_module(name: str) -> bool:
+    return name.split(".", 1)[0] in MODULES

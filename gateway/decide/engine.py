@@ -1,0 +1,243 @@
+"""The decider: built-in denies, then the session, then the rules, resource by resource.
+
+Order, each step can only make the verdict stricter:
+1. a refusal of normalization denies;
+2. built-in denies: counterfoil's own files, commands and origins, protected paths;
+3. a suspended session denies; a tainted one denies whatever leaves the machine;
+4. for each resource: any matching deny; else the first matching allow or ask in file order; else
+   the policy's default, which `unknown` never reaches;
+5. a file with more than one name denies unless the matching rule accepts hard links.
+The act takes the strictest verdict; the first resource that has it is the one reported. Naming a
+protected path taints the session as `attempted`, whatever else is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.decide.builtin import BuiltinDenies
+from gateway.decide.compile import CompiledRule, Policy
+from gateway.decide.conditions import DENIES, Outcome
+from gateway.model.action import Action
+from gateway.model.decision import Decision, Obligations
+from gateway.model.names import EGRESS_OPERATIONS, Effect, Operation, Taint
+from gateway.model.request import Caller
+from gateway.model.resource import CommandResource, PathResource, Resource
+from gateway.model.session import SessionState
+
+NO_CONSENT: Final = "No answer is not consent."
+BEFORE_RULES: Final = (
+    "builtin:normalize",
+    "builtin:unknown",
+    "builtin:self-protection",
+    "builtin:protected",
+    "builtin:suspended",
+    "builtin:taint",
+)
+"""What is asked before any rule, in this order."""
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The verdict over one resource, and the rule of the policy that gave it."""
+
+    effect: Effect
+    rule: str
+    reason: str
+    message: str
+    by: CompiledRule | None = None
+
+
+class Decide:
+    """Judges actions under one policy; the same input always gives the same decision.
+
+    `self_paths` are absolute paths of counterfoil's own files and directories (they need not
+    exist); `forbidden_origins` the (host, port) of its own services.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        self_paths: Iterable[str] = (),
+        forbidden_origins: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        self.policy = policy
+        self.builtin = BuiltinDenies(
+            policy.protected, self_paths=self_paths, forbidden_origins=forbidden_origins
+        )
+
+    def decide(self, action: Action, caller: Caller, state: SessionState) -> Decision:
+        """Judge every resource alone and return the strictest verdict."""
+        named_secret = any(map(self.builtin.protects, action.resources))
+        ruling = self.before_rules(action, state, named_secret=named_secret)
+        rulings = [ruling] if ruling is not None else []
+        if not rulings:
+            rulings = [self.rule_on(resource, caller, state) for resource in action.resources]
+        strictest = max(rulings, key=lambda ruling: ruling.effect)
+        return Decision(
+            effect=strictest.effect,
+            rule=strictest.rule,
+            reason=strictest.reason,
+            message=strictest.message,
+            operation=action.operation,
+            normalized=action.normalized,
+            action_digest=action.digest,
+            policy_digest=self.policy.digest,
+            labels=tuple(sorted(state.taint)),
+            taint=frozenset({Taint.ATTEMPTED}) if named_secret else frozenset(),
+            obligations=self.obligations(action, rulings),
+        )
+
+    def before_rules(
+        self, action: Action, state: SessionState, *, named_secret: bool
+    ) -> Ruling | None:
+        """Return the deny that no rule can change, if there is one."""
+        if action.refusal is not None:
+            return _deny("builtin:normalize", action.refusal.reason, action.refusal.message)
+        if not action.resources:
+            return _UNKNOWN
+        if any(map(self.builtin.is_own, action.resources)):
+            return _OWN
+        if named_secret:
+            return _PROTECTED
+        if state.suspended:
+            return _SUSPENDED
+        if state.taint and (
+            action.operation in EGRESS_OPERATIONS
+            or any(resource.egress for resource in action.resources)
+        ):
+            return _TAINTED
+        return None
+
+    def rule_on(self, resource: Resource, caller: Caller, state: SessionState) -> Ruling:
+        """Return what the rules say of one resource."""
+        rules = self.policy.rules
+        for position in self.policy.denies.find(resource, every_name=True):
+            outcome, _ = rules[position].judge(resource, caller, state)
+            if outcome is not Outcome.FAILS:
+                return ruling_of(rules[position], outcome, resource)
+        for position in self.policy.grants.find(resource, every_name=False):
+            outcome, _ = rules[position].judge(resource, caller, state)
+            if outcome is not Outcome.FAILS:
+                return ruling_of(rules[position], outcome, resource)
+        return self.default_for(resource)
+
+    def default_for(self, resource: Resource) -> Ruling:
+        """Return what holds when no rule matches."""
+        if resource.operation is Operation.UNKNOWN:
+            return _UNKNOWN
+        granting = self.policy.granting.get(resource.operation, ())
+        if self.policy.default is Effect.DENY:
+            hint = _hint(resource.operation, granting)
+            return _deny("default", "default_decision", f"No rule matches. {hint}")
+        if _linked(resource):
+            return _HARDLINK
+        return Ruling(
+            effect=Effect.ASK,
+            rule="default",
+            reason="default_decision",
+            message=f"No rule matches, so a person must approve. {NO_CONSENT}",
+        )
+
+    def obligations(self, action: Action, rulings: Iterable[Ruling]) -> Obligations:
+        """Join what the rules demand; a grant of network needs every command's rule to give it."""
+        tiers: list[str] = []
+        networks: list[str] = []
+        for resource, ruling in zip(action.resources, rulings, strict=False):
+            sandbox = None if ruling.by is None else ruling.by.model.sandbox
+            if sandbox is not None and sandbox.min_tier is not None:
+                tiers.append(sandbox.min_tier)
+            if isinstance(resource, CommandResource):
+                networks.append("none" if sandbox is None else sandbox.network)
+        limits = self.policy.limits
+        return Obligations(
+            min_tier=min(tiers, default=None),
+            network="proxy" if networks and set(networks) == {"proxy"} else "none",
+            read_bytes=limits.read_bytes,
+            call_timeout_s=limits.call_timeout_s,
+            approval_timeout_s=limits.approval_timeout_s,
+        )
+
+
+def ruling_of(rule: CompiledRule, outcome: Outcome, resource: Resource) -> Ruling:
+    """Turn the outcome of a rule that did not fail into a ruling."""
+    if outcome in DENIES:
+        return Ruling(
+            effect=Effect.DENY,
+            rule=rule.id,
+            reason=outcome.value,
+            message=f"Rule {rule.id} applies, but {_WHY[outcome]}.",
+            by=rule,
+        )
+    if rule.effect is not Effect.DENY and _linked(resource) and rule.model.hardlinks is None:
+        return _HARDLINK
+    message = _MESSAGES[rule.effect].format(rule=rule.id)
+    if rule.model.justification is not None:
+        message = f"{message} {rule.model.justification}"
+    return Ruling(effect=rule.effect, rule=rule.id, reason="rule_match", message=message, by=rule)
+
+
+def _linked(resource: Resource) -> bool:
+    return isinstance(resource, PathResource) and resource.links > 1
+
+
+def _hint(operation: Operation, granting: tuple[str, ...]) -> str:
+    if not granting:
+        return f"No {operation} is allowed at all."
+    shown = ", ".join(granting[:_SHOWN])
+    more = len(granting) - _SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return f"{operation} is open to these rules: {shown}{rest}."
+
+
+def _deny(rule: str, reason: str, message: str) -> Ruling:
+    return Ruling(effect=Effect.DENY, rule=rule, reason=reason, message=message)
+
+
+_WHY: Final = {
+    Outcome.MISSING: "an argument it constrains is missing: give every constrained argument",
+    Outcome.TAINTED: "only in a session that has not touched a secret",
+    Outcome.ERROR: "judging it failed; a fault never permits",
+}
+_MESSAGES: Final = {
+    Effect.ALLOW: "Allowed by rule {rule}.",
+    Effect.ASK: f"Rule {{rule}} wants a person to approve. {NO_CONSENT}",
+    Effect.DENY: "Denied by rule {rule}.",
+}
+_UNKNOWN: Final = _deny(
+    "builtin:unknown",
+    "unknown_operation",
+    "This act could not be named, and what cannot be named is denied.",
+)
+_OWN: Final = _deny(
+    "builtin:self-protection",
+    "self_protection",
+    "The act reaches for counterfoil's own files, commands or services. No rule can allow it.",
+)
+_PROTECTED: Final = _deny(
+    "builtin:protected",
+    "fs_protected",
+    "The path is protected by the policy. No rule can allow it; paths that are not protected may "
+    "be allowed.",
+)
+_SUSPENDED: Final = _deny(
+    "builtin:suspended",
+    "session_suspended",
+    "The session is suspended until a person resumes it.",
+)
+_TAINTED: Final = _deny(
+    "builtin:taint",
+    "taint_session",
+    "The session has touched or tried to touch a secret, so nothing may leave it until a person "
+    "clears it. Local reads go on as the policy allows.",
+)
+_HARDLINK: Final = _deny(
+    "builtin:hardlink",
+    "fs_hardlink",
+    "The file has more than one name (hard links), so its path does not say what it is. Files "
+    "with one name may be allowed.",
+)

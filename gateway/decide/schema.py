@@ -1,0 +1,225 @@
+"""The shape of a policy file: strict models, nothing unknown, nothing converted.
+
+Only the shape is judged here. What names refer to (groups, variables, globs) is judged when the
+policy is compiled; where each fault stands is found by :mod:`gateway.decide.parse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from gateway.model.names import COMMAND_OPERATIONS, FS_OPERATIONS, Effect, Operation
+
+
+def _some(value: Sized) -> Sized:
+    if not value:
+        raise ValueError("empty: write at least one entry")
+    return value
+
+
+SOME: Final = AfterValidator(_some)
+
+Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
+Texts: TypeAlias = Annotated[tuple[Text, ...], SOME]
+Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+Scalar: TypeAlias = str | int | float | bool
+Scalars: TypeAlias = Annotated[tuple[Scalar, ...], SOME]
+Free: TypeAlias = Mapping[str, Any]
+
+
+def _version(value: object) -> object:
+    if type(value) is not int or value != 1:
+        raise ValueError("this version reads `version: 1`")
+    return value
+
+
+def _default(value: object) -> object:
+    if value == Effect.ALLOW.word:
+        raise ValueError("a policy never allows by default: write `deny` or `ask`")
+    return value
+
+
+def _operation(value: object) -> object:
+    try:
+        return Operation(value) if isinstance(value, str) else value
+    except ValueError:
+        known = ", ".join(Operation)
+        raise ValueError(f"no such operation (known: {known})") from None
+
+
+def _no_when(value: object) -> object:
+    if value is not None:
+        raise ValueError("`when` is not supported by this version: remove it")
+    return value
+
+
+OperationName: TypeAlias = Annotated[Operation, BeforeValidator(_operation)]
+
+
+class Strict(BaseModel):
+    """Nothing extra, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+
+class Api(Strict):
+    """Which API calls. `scope`, when given, must be the scope the operation needs."""
+
+    audience: Text
+    operations: Texts
+    scope: Text | None = None
+
+
+class Constraint(Strict):
+    """What one argument must be; it must be there unless `optional`."""
+
+    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
+    under: Texts | None = None
+    in_: Scalars | None = Field(default=None, alias="in")
+    not_in: Scalars | None = None
+    equals: Scalar | None = None
+    contains_none: Texts | None = None
+    max_length: Annotated[int, Field(ge=0)] | None = None
+    min: int | float | None = None
+    max: int | float | None = None
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Constraint:
+        if self.model_fields_set <= {"optional"}:
+            raise ValueError("a constraint that says nothing: write at least `type`")
+        return self
+
+
+class Sandbox(Strict):
+    """What a command's sandbox must give (`A` is the strongest tier) and may reach."""
+
+    min_tier: Literal["A", "B"] | None = None
+    network: Literal["none", "proxy"] = "none"
+
+
+class Memory(Strict):
+    """Lasting memory: an allow holds up to these, a deny from these on."""
+
+    scope: Literal["session", "project", "global"] | None = None
+    sensitivity: Literal["low", "medium", "high"] | None = None
+    max_bytes: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Memory:
+        if not self.model_fields_set:
+            raise ValueError("it says nothing: write `scope`, `sensitivity` or `max_bytes`")
+        return self
+
+
+class Example(Strict):
+    """A request, as an agent would make it."""
+
+    tool: Text
+    params: Free
+
+
+class Examples(Strict):
+    """Requests this rule must decide, and requests it must not decide."""
+
+    match: tuple[Example, ...] = ()
+    not_match: tuple[Example, ...] = ()
+
+
+class Rule(Strict):
+    """One rule: every condition must hold; within a condition any of its values may."""
+
+    id: Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$")]
+    effect: Literal["allow", "ask", "deny"]
+    operations: Annotated[tuple[OperationName, ...], SOME]
+    resources: Texts | None = None
+    hardlinks: Literal["allow"] | None = None
+    programs: Texts | None = None
+    commands: Annotated[tuple[Texts, ...], SOME] | None = None
+    sandbox: Sandbox | None = None
+    hosts: Texts | None = None
+    methods: Annotated[tuple[Annotated[str, Field(pattern="^[A-Z]{1,20}$")], ...], SOME] | None = (
+        None
+    )
+    ports: Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], SOME] | None = None
+    paths: Annotated[tuple[Annotated[str, Field(pattern="^/")], ...], SOME] | None = None
+    api: Api | None = None
+    servers: Texts | None = None
+    tools: Texts | None = None
+    arguments: Annotated[Mapping[Text, Constraint], SOME] | None = None
+    memory: Memory | None = None
+    identities: Texts | None = None
+    taint: Literal["none"] | None = None
+    taint_any: Annotated[tuple[Literal["attempted", "exposed"], ...], SOME] | None = None
+    when: Annotated[None, BeforeValidator(_no_when)] = None
+    examples: Examples | None = None
+    justification: Text | None = None
+
+
+class Limits(Strict):
+    """Bounds of every allowed act."""
+
+    approval_timeout_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    read_bytes: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 1_048_576
+    call_timeout_s: Annotated[int, Field(ge=1, le=600)] = 30
+
+
+class Authority(Strict):
+    """Which arguments of an operation carry authority; parsed and validated only, for now."""
+
+    class_: Literal["egress", "write", "read", "execute"] = Field(alias="class")
+    who: tuple[Text, ...] = ()
+    content: tuple[Text, ...] = ()
+
+
+class Shared(Strict):
+    """What a policy file and an included file may both say."""
+
+    version: Annotated[Literal[1], BeforeValidator(_version)]
+    include: tuple[Text, ...] = ()
+    protected: tuple[Text, ...] = ()
+    groups: Mapping[Name, Texts] = Field(default_factory=dict)
+    labels: Mapping[Text, Mapping[Text, Text]] = Field(default_factory=dict)
+    authority: Mapping[Text, Authority] = Field(default_factory=dict)
+
+
+class Included(Shared):
+    """An included file adds; `default`, `roots` and `limits` belong to the main file alone."""
+
+    rules: tuple[Rule, ...] = ()
+
+
+class Main(Shared):
+    """The policy file itself."""
+
+    default: Annotated[Literal["deny", "ask"], BeforeValidator(_default)] = "deny"
+    roots: Annotated[Mapping[Name, Text], SOME]
+    rules: Annotated[tuple[Rule, ...], SOME]
+    limits: Limits = Field(default_factory=Limits)
+
+
+_MCP: Final = frozenset({Operation.MCP_CALL, Operation.MCP_RESOURCE, Operation.MCP_PROMPT})
+_NET: Final = frozenset({Operation.NET_REQUEST})
+
+# Which operations a condition can judge; one that is not here can judge all of them.
+APPLIES: Final[Mapping[str, frozenset[Operation]]] = {
+    "resources": FS_OPERATIONS,
+    "hardlinks": FS_OPERATIONS,
+    "programs": COMMAND_OPERATIONS,
+    "commands": COMMAND_OPERATIONS,
+    "sandbox": COMMAND_OPERATIONS,
+    "hosts": _NET,
+    "methods": _NET,
+    "ports": _NET,
+    "paths": _NET,
+    "api": frozenset({Operation.API_CALL}),
+    "servers": _MCP,
+    "tools": frozenset({Operation.MCP_CALL}),
+    "arguments": frozenset({Operation.API_CALL, Operation.MCP_CALL, Operation.MCP_PROMPT}),
+    "memory": frozenset({Operation.MEMORY_WRITE}),
+}

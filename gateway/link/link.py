@@ -1,0 +1,82 @@
+"""The link a door holds, and how it is opened.
+
+`connect` reads the configuration, refuses a level it cannot serve, and returns a link. What cannot
+be opened is an exception with a reason code; the door turns it into a deny.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from gateway.assembly.build import Assembled, Options, assemble
+from gateway.errors import CounterfoilError
+from gateway.model.outcome import Answer
+from gateway.model.request import ActionRequest
+
+
+class DaemonUnavailableError(CounterfoilError):
+    """The configuration names a level with a daemon, and none answers."""
+
+    code = "daemon_unavailable"
+
+
+class Link(Protocol):
+    """What a door can ask for."""
+
+    def check(self, request: ActionRequest) -> Answer:
+        """Decide and record; ask nobody, execute nothing."""
+        ...
+
+    def run(self, request: ActionRequest) -> Answer:
+        """Go the whole road."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; the log is synced."""
+        ...
+
+
+class InProcess:
+    """The pipeline in the door's own process."""
+
+    def __init__(self, assembled: Assembled) -> None:
+        self.assembled = assembled
+
+    def check(self, request: ActionRequest) -> Answer:
+        """Decide and record; ask nobody, execute nothing."""
+        return self.assembled.pipeline.check(request, self.assembled.caller)
+
+    def run(self, request: ActionRequest) -> Answer:
+        """Go the whole road."""
+        return self.assembled.pipeline.run(request, self.assembled.caller)
+
+    def close(self) -> None:
+        """Give everything back; the log is synced."""
+        self.assembled.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(options: Options) -> InProcess:
+    """Open the link the configuration names.
+
+    Raises:
+        DaemonUnavailableError: the level needs a daemon; this version has none.
+        CounterfoilError: configuration, policy, keys or log cannot be used.
+    """
+    if options.level != "embedded":
+        raise DaemonUnavailableError(
+            f"the configuration says level {options.level}, which needs the daemon; this version "
+            "has none, and a door never falls back: set `level: embedded` to run without it"
+        )
+    return InProcess(assemble(options))

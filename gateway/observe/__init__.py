@@ -1,0 +1,1 @@
+"""Looks at what came back before the agent sees it."""
