@@ -17,6 +17,7 @@ from gateway.model.names import Operation
 from gateway.model.request import ActionRequest
 from gateway.normalize.api import api_call
 from gateway.normalize.build import refused
+from gateway.normalize.commands import normalize_command
 from gateway.normalize.files import delete_file, list_directory, read_file, write_file
 from gateway.normalize.others import mcp_call, mcp_prompt, mcp_resource, memory_write
 from gateway.normalize.settings import Settings
@@ -33,6 +34,7 @@ TABLE: Final[Mapping[str, Normalizing]] = {
     "fs.list": list_directory,
     "fs.write": write_file,
     "fs.delete": delete_file,
+    "shell.run": normalize_command,
     "net.request": net_request,
     "mcp.call": mcp_call,
     "mcp.resource": mcp_resource,
