@@ -218,7 +218,7 @@ def _table(shown: dict[str, Any]) -> None:
     print(f"calls the APIs really served, with counterfoil: {served}")
     print(f"audit: {shown['audit']['verdict']}, {shown['audit']['records']} records")
     verdict = "the firewall held" if shown["ok"] else "THE DEMO DID NOT GO AS IT SHOULD"
-    left = len(shown["left_running"]) or "nothing"
+    left = str(len(shown["left_running"]) or "nothing")
     print(f"{verdict} ({shown['seconds']} s; {left} left running)")
 
 

@@ -186,7 +186,7 @@ def _make_key(key: Path) -> Path:
     """Write a P-256 key as PEM (0600) and its public half as JWK beside it; return the JWK."""
     private = ec.generate_private_key(ec.SECP256R1())
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(pem)
     jwk = key.with_suffix(".jwk")
     jwk.write_text(json.dumps(public_jwk(private.public_key())), encoding="utf-8")
