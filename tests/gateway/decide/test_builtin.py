@@ -42,7 +42,7 @@ EVERYTHING = [
         file(f"{ROOT}/link", also=("/etc/counterfoil/keys/hmac",)),
         command("counterfoil", "session", "clear"),
         command("/usr/local/bin/COUNTERFOIL"),
-        command("x", executable="/opt/bin/counterfoil"),
+        command("x", executable="/srv/bin/counterfoil"),
         command("x", executable="/etc/counterfoil/tool"),
         command("python3", "-m", "gateway", grammar=False),
         command("python3", "-Im", "gateway.cli.main", grammar=False),

@@ -164,7 +164,7 @@ def test_in_names_a_slash_is_a_character_like_any_other() -> None:
 
 
 def test_expand_fills_in_one_variable_at_the_start() -> None:
-    assert expand("${home}/work", VARIABLES) == "/home/u/work"
+    assert expand("${home}/notes", VARIABLES) == "/home/u/notes"
     assert expand(".", VARIABLES) == "."
     assert variables_of("${home}/x") == ("home",)
     with pytest.raises(GlobError):
