@@ -94,9 +94,17 @@ class Decide:
             action_digest=action.digest,
             policy_digest=self.policy.digest,
             labels=tuple(sorted(state.taint)),
-            taint=frozenset({Taint.ATTEMPTED}) if named_secret else frozenset(),
+            taint=self._taint(action, named_secret=named_secret),
             obligations=self.obligations(action.resources, rulings),
         )
+
+    def _taint(self, action: Action, *, named_secret: bool) -> frozenset[Taint]:
+        """Naming a protected path taints, and so does a path of our own: the keys are there."""
+        own = any(
+            isinstance(resource, PathResource) and self.builtin.is_own(resource)
+            for resource in action.resources
+        )
+        return frozenset({Taint.ATTEMPTED}) if named_secret or own else frozenset()
 
     def before_rules(
         self, action: Action, state: SessionState, *, named_secret: bool
