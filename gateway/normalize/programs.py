@@ -40,13 +40,13 @@ _BUILTIN_NAMES: Final = (
 )
 _MULTI_CALL: Final = frozenset({"busybox", "toybox", "coreutils"})
 _WRAPPER_NAMES: Final = (
-    "at batch bwrap capsh catchsegv chpst choom chroot chrt coproc cpulimit crontab"
-    " daemonize dbus-launch dbus-run-session doas dumb-init eatmydata entr env expect"
-    " fakechroot fakeroot faketime firejail flock gdb i386 ionice ld.so linux32 linux64"
-    " ltrace newgrp nice nohup nsenter numactl parallel perf pkexec prlimit proot rlwrap"
-    " run-parts runcon runuser script scriptreplay setarch setpriv setsid sg softlimit ssh-agent sshpass"
-    " start-stop-daemon stdbuf strace su sudo sudoedit systemd-run taskset time timeout tini"
-    " torify torsocks tsocks unbuffer uname26 unshare valgrind watch x86_64 xargs xvfb-run"
+    "at batch bwrap capsh catchsegv choom chpst chroot chrt coproc cpulimit crontab daemonize"
+    " dbus-launch dbus-run-session doas dumb-init eatmydata entr env expect fakechroot"
+    " fakeroot faketime firejail flock gdb i386 ionice ld.so linux32 linux64 ltrace newgrp"
+    " nice nohup nsenter numactl parallel perf pkexec prlimit proot rlwrap run-parts runcon"
+    " runuser script scriptreplay setarch setpriv setsid sg softlimit ssh-agent sshpass start-"
+    " stop-daemon stdbuf strace su sudo sudoedit systemd-run taskset time timeout tini torify"
+    " torsocks tsocks uname26 unbuffer unshare valgrind watch x86_64 xargs xvfb-run"
 )
 _BUILTINS: Final = frozenset(_BUILTIN_NAMES.split())
 _WRAPPERS: Final = _MULTI_CALL | frozenset(_WRAPPER_NAMES.split())
