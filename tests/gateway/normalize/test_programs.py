@@ -120,7 +120,40 @@ def test_files_that_others_can_write_are_untrusted(
 
 @pytest.mark.parametrize(
     "name",
-    ["env", "nohup", "timeout", "nice", "ionice", "setsid", "stdbuf", "chrt", "taskset", "flock", "script", "time", "xargs", "watch", "parallel", "sudo", "doas", "su", "setpriv", "prlimit", "unshare", "nsenter", "chroot", "run-parts", "busybox", "toybox", "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1", "ld.so", "ld-2.36.so", "strace", "gdb"],
+    [
+        "env",
+        "nohup",
+        "timeout",
+        "nice",
+        "ionice",
+        "setsid",
+        "stdbuf",
+        "chrt",
+        "taskset",
+        "flock",
+        "script",
+        "time",
+        "xargs",
+        "watch",
+        "parallel",
+        "sudo",
+        "doas",
+        "su",
+        "setpriv",
+        "prlimit",
+        "unshare",
+        "nsenter",
+        "chroot",
+        "run-parts",
+        "busybox",
+        "toybox",
+        "ld-linux-x86-64.so.2",
+        "ld-musl-x86_64.so.1",
+        "ld.so",
+        "ld-2.36.so",
+        "strace",
+        "gdb",
+    ],
 )
 def test_wrappers_are_refused_wherever_they_stand(name: str) -> None:
     assert reason(refuse_argv([name, "ls"])) == "sh_wrapper"
@@ -128,7 +161,22 @@ def test_wrappers_are_refused_wherever_they_stand(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["command", "builtin", "exec", "eval", ".", "source", "trap", "alias", "export", "declare", "typeset", "cd", "set"]
+    "name",
+    [
+        "command",
+        "builtin",
+        "exec",
+        "eval",
+        ".",
+        "source",
+        "trap",
+        "alias",
+        "export",
+        "declare",
+        "typeset",
+        "cd",
+        "set",
+    ],
 )
 def test_builtins_are_refused(name: str) -> None:
     assert reason(refuse_argv([name, "ls"])) == "sh_builtin"
