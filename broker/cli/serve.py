@@ -8,7 +8,6 @@ taken port is reported at once. Headers from a proxy are not believed: the issue
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import sys
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from flask import Flask
 
 THREADS = 8
+_MAX_PORT = 65_535
 _ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9a-f:]+\]):(?P<port>[0-9]{1,5})")
 _SETTINGS: dict[str, Any] = {
     "worker_class": "gthread",
@@ -102,7 +102,7 @@ class _Server(BaseApplication):
 
 def _parse(address: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(address)
-    if match is None:
+    if match is None or int(match["port"]) > _MAX_PORT:
         raise AdminError("--listen: write HOST:PORT")
     return match["host"].strip("[]"), int(match["port"])
 
@@ -111,17 +111,18 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise AdminError(f"cannot listen on {host} port {port}: {error}") from None
 
 
 def _inherited(descriptor: int) -> socket.socket:
     try:
-        listener = socket.socket(fileno=os.dup(descriptor))
+        listener = socket.socket(fileno=descriptor)
         listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    except OSError as error:
-        raise AdminError(f"--fd {descriptor}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise AdminError(f"--fd {descriptor}: not a socket: {error}") from None
     if not listening or listener.family not in {socket.AF_INET, socket.AF_INET6}:
+        listener.detach()
         raise AdminError(f"--fd {descriptor}: not a listening TCP socket")
     return listener
 

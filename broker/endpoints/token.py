@@ -11,7 +11,11 @@ from flask import Blueprint
 
 from broker.endpoints import ingress
 from broker.endpoints.context import broker
-from broker.errors import InvalidRequestError, UnsupportedGrantTypeError
+from broker.errors import (
+    InvalidRequestError,
+    UnauthorizedClientError,
+    UnsupportedGrantTypeError,
+)
 from broker.grants import authorization_code, client_auth, token_exchange
 
 if TYPE_CHECKING:
@@ -35,6 +39,8 @@ def token() -> dict[str, Any]:
     """Give a handle for a code, or an access token for a handle and a decision."""
     form = ingress.api_form()
     client = client_auth.authenticate(broker(), form)
+    if client.kind != "gateway":
+        raise UnauthorizedClientError("only a gateway is given anything here")
     if "grant_type" not in form:
         raise InvalidRequestError("grant_type: required")
     grant = _GRANTS.get(form["grant_type"])

@@ -19,7 +19,6 @@ from broker.errors import (
     InvalidScopeError,
     InvalidTargetError,
     JwtError,
-    UnauthorizedClientError,
 )
 from broker.grants import call as calls
 from broker.grants.authorization_code import HANDLE_TYPE
@@ -54,8 +53,6 @@ _log = logging.getLogger(__name__)
 
 def exchange(broker: Broker, client: Client, form: Mapping[str, str]) -> dict[str, Any]:
     """Answer `grant_type=...:token-exchange` with one access token."""
-    if client.kind != "gateway":
-        raise UnauthorizedClientError("only a gateway exchanges tokens")
     _check_form(form)
     now = broker.clock()
     grant = _grant_of(broker, client, form["subject_token"], now=now)
@@ -157,7 +154,15 @@ def _mint(
         claims=json.dumps(payload),
     )
     _insert(broker, row, client_id=grant.client, actor=actor)
-    _log.info("minted jti=%s gid=%s aud=%s scope=%s", claims.jti, grant.id, audience, scope)
+    _log.info(
+        "minted jti=%s gid=%s aud=%s scope=%s decision=%s session=%r",
+        claims.jti,
+        grant.id,
+        audience,
+        scope,
+        call.decision_id,
+        actor["session"],
+    )
     return {
         "access_token": token,
         "issued_token_type": ACCESS_TOKEN_TYPE,

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from broker.errors import ConfigError, StoreError
@@ -70,7 +70,9 @@ class Store:
                 connection.execution_options(begin=begin)
                 with connection.begin():
                     yield connection
-        except (OperationalError, PoolTimeoutError) as error:
+        except (IntegrityError, ProgrammingError):
+            raise
+        except (DatabaseError, PoolTimeoutError) as error:
             cause = getattr(error, "orig", None) or type(error).__name__
             raise StoreError(f"{self.path}: {cause}") from None
 

@@ -107,7 +107,8 @@ class Party:
 
     def sign(self, claims: dict[str, Any], *, typ: str, **header: Any) -> str:
         headers = {"typ": typ, "kid": thumbprint(self.jwk), **header}
-        return jwt.encode(claims, self.private, algorithm="ES256", headers=headers)
+        payload = json.dumps(claims).encode()
+        return jwt.PyJWS().encode(payload, self.private, algorithm="ES256", headers=headers)
 
 
 @dataclass
@@ -149,7 +150,7 @@ class BrokerServer:
         }
         return requests.post(self.url + path, data=auth | form, timeout=30)
 
-    def details(self, scope: str, **changes: str) -> str:
+    def details(self, scope: str, /, **changes: str) -> str:
         """The authorization_details of the call that CALLS names for this scope."""
         audience, operation, method, path = CALLS[scope]
         call = {
@@ -163,7 +164,7 @@ class BrokerServer:
         }
         return json.dumps([call | changes])
 
-    def exchange_form(self, handle: str, scope: str, **changes: str) -> dict[str, str]:
+    def exchange_form(self, handle: str, scope: str, /, **changes: str) -> dict[str, str]:
         """The exchange's fields without client authentication; override by keyword."""
         form = {
             "grant_type": GRANT_TYPE,
@@ -177,7 +178,7 @@ class BrokerServer:
         }
         return form | changes
 
-    def exchange(self, handle: str, scope: str, **changes: str) -> requests.Response:
+    def exchange(self, handle: str, scope: str, /, **changes: str) -> requests.Response:
         """Exchange a handle for an access token."""
         return self.post("/token", self.exchange_form(handle, scope, **changes))
 
@@ -194,7 +195,7 @@ class BrokerServer:
 
     # -- as a person ------------------------------------------------------------------------
 
-    def authorize_query(self, scope: str, **changes: str) -> dict[str, str]:
+    def authorize_query(self, scope: str, /, **changes: str) -> dict[str, str]:
         """The authorization request's parameters."""
         query = {
             "response_type": "code",
@@ -245,7 +246,7 @@ class BrokerServer:
         assert answer.status_code == 303, answer.text
         return redirect_parameters(answer)["code"]
 
-    def redeem(self, code: str, **changes: str) -> requests.Response:
+    def redeem(self, code: str, /, **changes: str) -> requests.Response:
         """Redeem a code as the gateway."""
         form = {
             "grant_type": "authorization_code",

@@ -11,6 +11,7 @@ from gateway.kit import canon
 from gateway.model.names import TOOLS, Json, Operation
 from gateway.model.reasons import REASONS
 from gateway.model.request import ActionRequest
+from gateway.model.resource import PathResource
 from gateway.normalize import stage
 
 from .conftest import Place, open_descriptors
@@ -62,6 +63,28 @@ def test_a_fault_of_ours_denies_and_logs_no_value(
     (record,) = caplog.records
     assert record.fault == "ValueError"  # type: ignore[attr-defined]
     assert "hunter2" not in caplog.text + action.refusal.message
+
+
+@pytest.mark.parametrize(
+    ("params", "refused", "named"),
+    [
+        ({"argv": ["cat", "src/a.py"]}, False, "src/a.py"),
+        ({"command_line": "cat src/a.py | head -1"}, False, "src/a.py"),
+        ({"argv": ["cat", "out"]}, True, "out"),
+        ({"command_line": "cat .env > x"}, True, ".env"),
+    ],
+)
+def test_commands_take_the_same_road(
+    spot: Place, params: dict[str, Json], named: str, *, refused: bool
+) -> None:
+    before = open_descriptors()
+    action = spot.normalize.normalize(ActionRequest(tool="shell.run", params=params))
+    assert (action.refusal is not None) is refused
+    assert str(spot.ws / named) in {
+        resource.path for resource in action.resources if isinstance(resource, PathResource)
+    }
+    action.release()
+    assert open_descriptors() == before
 
 
 def test_the_digest_is_over_the_picture(spot: Place) -> None:

@@ -1,0 +1,1 @@
+"""The log: append-only, chained, its head signed; session state is replayed from it."""

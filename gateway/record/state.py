@@ -1,0 +1,144 @@
+"""What a log means: the state that follows from its records, one line after the other.
+
+`Replayed.apply` checks that a line continues the log (sequence number and `prev`) and folds it in:
+the tree, the taint of each scope, the intents that still lack an outcome. A line that does not
+continue the log is tampering or corruption and raises. `to_json` and `from_json` carry the state
+into a snapshot, so that a start does not read the whole log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from gateway.errors import RecordError
+from gateway.model.names import Json, Taint
+from gateway.model.session import SessionState
+from gateway.record.chain import GENESIS, Frontier, leaf_hash, line_hash
+
+CLOSING: Final = frozenset({"outcome", "unresolved"})
+
+
+class BrokenLogError(RecordError):
+    """A line does not continue the log before it."""
+
+
+@dataclass(slots=True)
+class Replayed:
+    """The state after `frontier.size` records.
+
+    `segment` is the first sequence number of the segment in hand, `offset` the bytes of it that
+    are folded in. `open_intents` maps the action id of an intent without outcome to its writer.
+    """
+
+    frontier: Frontier = field(default_factory=Frontier)
+    prev: str = GENESIS
+    segment: int = 0
+    offset: int = 0
+    scopes: dict[str, SessionState] = field(default_factory=dict)
+    open_intents: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many records there are; the next one's sequence number."""
+        return self.frontier.size
+
+    def apply(self, line: bytes) -> dict[str, Any]:
+        """Fold one record in (its bytes without the newline) and return it.
+
+        Raises:
+            BrokenLogError: it does not continue the log.
+        """
+        try:
+            record: dict[str, Any] = json.loads(line)
+            continues = record["seq"] == self.size and record["prev"] == self.prev
+        except (ValueError, KeyError, TypeError):
+            raise BrokenLogError(self._where("is not a record")) from None
+        if not continues:
+            raise BrokenLogError(self._where("does not continue the log"))
+        self.frontier = self.frontier.append(leaf_hash(line))
+        self.prev = line_hash(line)
+        self.offset += len(line) + 1
+        self._fold(record)
+        return record
+
+    def scope(self, name: str) -> SessionState:
+        """Return the state of one scope."""
+        return self.scopes.get(name, SessionState())
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the state as JSON."""
+        return {
+            "size": self.size,
+            "nodes": [node.hex() for node in self.frontier.nodes],
+            "prev": self.prev,
+            "segment": self.segment,
+            "offset": self.offset,
+            "open": dict(self.open_intents),
+            "scopes": {
+                name: {
+                    "version": state.version,
+                    "taint": sorted(str(word) for word in state.taint),
+                    "suspended": state.suspended,
+                    "sources": [list(pair) for pair in state.sources],
+                }
+                for name, state in self.scopes.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Replayed:
+        """Read what `to_json` wrote."""
+        return cls(
+            frontier=Frontier(
+                size=data["size"], nodes=tuple(bytes.fromhex(node) for node in data["nodes"])
+            ),
+            prev=data["prev"],
+            segment=data["segment"],
+            offset=data["offset"],
+            open_intents=dict(data["open"]),
+            scopes={
+                name: SessionState(
+                    version=state["version"],
+                    taint=frozenset(Taint(word) for word in state["taint"]),
+                    suspended=state["suspended"],
+                    sources=tuple((word, source) for word, source in state["sources"]),
+                )
+                for name, state in data["scopes"].items()
+            },
+        )
+
+    def _fold(self, record: dict[str, Any]) -> None:
+        kind, action = record.get("kind"), record.get("action_id", "")
+        if kind == "intent":
+            self.open_intents[action] = record.get("writer", "")
+        elif kind in CLOSING:
+            self.open_intents.pop(action, None)
+        name = record.get("scope")
+        if name is None:
+            return
+        before = self.scope(name)
+        if kind == "session.clear":
+            cleared = {Taint(word) for word in record.get("detail", {}).get("cleared", ())}
+            after = replace(
+                before,
+                taint=before.taint - cleared,
+                sources=tuple(pair for pair in before.sources if Taint(pair[0]) not in cleared),
+            )
+        else:
+            words = {Taint(word) for word in record.get("taint", ())} - before.taint
+            after = replace(
+                before,
+                taint=before.taint | words,
+                sources=(*before.sources, *((str(word), action) for word in sorted(words))),
+            )
+        if after != before:
+            self.scopes[name] = replace(after, version=record["seq"] + 1)
+
+    def _where(self, what: str) -> str:
+        return (
+            f"record {self.size} (segment {self.segment:020}, byte {self.offset}) {what}; "
+            "look with `counterfoil audit verify`"
+        )
