@@ -121,6 +121,7 @@ def _understand(argv: Sequence[str], cwd: Place, settings: Settings) -> Understo
         program=PROGRAM,
         argv=(argv[0], *_FIXED, subcommand, *_AFTER[subcommand], *words),
         resources=tuple(dict.fromkeys(resources)),
+        opened=repository.judged,
         environment={
             **_ENVIRONMENT,
             "GIT_DIR": repository.git_dir,

@@ -412,6 +412,15 @@ def test_protected_globs_become_pathspecs(tmp_path: Path) -> None:
         assert "one.txt" not in desk.output("git show")
 
 
+def test_the_judged_configuration_is_bound(desk: Desk) -> None:
+    before = desk.ask("git status")
+    (operand,) = before.plan.operands  # type: ignore[union-attr]
+    assert operand.path == f"{desk.ws}/.git/config"
+    assert operand.identity.inode == (desk.ws / ".git" / "config").stat().st_ino
+    desk.git("config", "user.name", "b")
+    assert desk.ask("git status").digest != before.digest
+
+
 def test_no_descriptor_is_left_open(desk: Desk) -> None:
     before = open_descriptors()
     for line in ("git diff", "git show HEAD:README.md", "git push", "git diff -- /etc/passwd"):
