@@ -47,7 +47,7 @@ class Bare:
 
     def fs_read(self, params: dict[str, Any]) -> str:
         """Open whatever the path names."""
-        return (self._in(params) / params["path"]).read_text(encoding="utf-8")
+        return (self._in(params) / str(params["path"])).read_text(encoding="utf-8")
 
     def fs_list(self, params: dict[str, Any]) -> str:
         """List whatever the path names."""

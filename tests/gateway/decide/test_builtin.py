@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.decide.builtin import resolved
+from gateway.model.action import Refusal
+from gateway.model.names import Taint
 from gateway.model.resource import Resource
-from tests.gateway.decide.build import ROOT, command, decide, decider, file, rule, said, url
+from tests.gateway.decide.build import (
+    ALICE,
+    CLEAN,
+    ROOT,
+    act,
+    command,
+    decide,
+    decider,
+    file,
+    rule,
+    said,
+    url,
+)
 
 EVERYTHING = [
     rule("files", "allow", "fs.read", "fs.write"),
@@ -27,7 +42,7 @@ EVERYTHING = [
         file(f"{ROOT}/link", also=("/etc/counterfoil/keys/hmac",)),
         command("counterfoil", "session", "clear"),
         command("/usr/local/bin/COUNTERFOIL"),
-        command("x", executable="/opt/bin/counterfoil"),
+        command("x", executable="/srv/bin/counterfoil"),
         command("x", executable="/etc/counterfoil/tool"),
         command("python3", "-m", "gateway", grammar=False),
         command("python3", "-Im", "gateway.cli.main", grammar=False),
@@ -49,6 +64,25 @@ def test_own_things_are_denied_whatever_the_rules_say(resource: Resource) -> Non
     decision = decide(decider(*EVERYTHING), resource)
     assert said(decision) == ("deny", "builtin:self-protection", "self_protection")
     assert not decision.taint
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        ".env", "../.env", "a//.env", "./x/.ENV/y", "/ws/.env/", "C:\\x\\.env", "~/.ssh/id",
+        "/ws/../home/u/secret", "//home/u/secret/x", "/ws/x/../.env",
+    ],
+)  # fmt: skip
+def test_a_refused_spelling_of_a_protected_path_still_taints(spelling: str) -> None:
+    judge = decider(*EVERYTHING, protected=["**/.env", "**/.ssh", "${home}/secret"])
+    refusal = Refusal(reason="path_component", message="no")
+    decision = judge.decide(act(file(spelling), refusal=refusal), ALICE, CLEAN)
+    assert decision.taint == {Taint.ATTEMPTED}
+
+
+def test_resolved_is_lexical() -> None:
+    assert resolved("../a/./b//c", "/ws/x") == "/ws/a/b/c"
+    assert resolved("/../..") == "/"
 
 
 @pytest.mark.parametrize(

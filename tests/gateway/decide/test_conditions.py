@@ -42,7 +42,7 @@ CASES: list[tuple[Resource, dict[str, Any], bool, bool]] = [
     (command("cat", "x"), {"programs": ["cat"]}, True, True),
     (command("cat", "x", grammar=False), {"programs": ["cat"]}, False, True),
     (command("cat", "x", grammar=False), {}, False, True),
-    (command("/opt/CAT", program="other"), {"programs": ["cat"]}, False, True),
+    (command("/srv/CAT", program="other"), {"programs": ["cat"]}, False, True),
     (command("x", executable="/usr/bin/cat"), {"programs": ["cat"]}, False, True),
     (command("make", "all", grammar=False), {"commands": [["make", "all"]]}, True, True),
     (command("make", "all", "x"), {"commands": [["make", "all"]]}, False, False),

@@ -39,16 +39,14 @@ def caseless(pattern: str, path: str) -> bool:
 )
 def test_matches_like_the_naive_matcher(components: list[str], paths: list[list[str]]) -> None:
     pattern = "/" + "/".join(components)
-    try:
-        compiled = Exact([parse_path(pattern, {})])
-    except GlobError:
-        assert (
-            "**/**" in pattern
-            or "***" in pattern
-            or "**" in pattern.replace("/**", "/")[1:]
-            or ({".", ".."} & set(components))
-        )
+    refused = "**/**" in pattern or any(
+        part in {".", ".."} or ("**" in part and part != "**") for part in components
+    )
+    if refused:
+        with pytest.raises(GlobError):
+            parse_path(pattern, {})
         return
+    compiled = Exact([parse_path(pattern, {})])
     for parts in paths:
         path = "/" + "/".join(parts)
         assert compiled.matches(path) == naive(pattern, path), (pattern, path)
@@ -164,7 +162,7 @@ def test_in_names_a_slash_is_a_character_like_any_other() -> None:
 
 
 def test_expand_fills_in_one_variable_at_the_start() -> None:
-    assert expand("${home}/work", VARIABLES) == "/home/u/work"
+    assert expand("${home}/notes", VARIABLES) == "/home/u/notes"
     assert expand(".", VARIABLES) == "."
     assert variables_of("${home}/x") == ("home",)
     with pytest.raises(GlobError):
