@@ -70,7 +70,7 @@ def test_what_a_walk_would_reach_is_denied_and_taints_nobody() -> None:
     reached = PathResource(
         operation=Operation.FS_READ, path=f"{ROOT}/.env", root="workspace", named=False
     )
-    decision = decide(decider(*EVERYTHING), reached)
+    decision = decide(decider(*EVERYTHING, protected=["**/.env"]), reached)
     assert said(decision) == ("deny", "builtin:protected", "fs_protected")
     assert "would reach it" in decision.message
     assert not decision.taint
