@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.decide.yaml_strict import load_yaml
+from gateway.decide.yaml_strict import read
 from gateway.errors import ConfigError, PolicyError
 from gateway.model.catalogue import ApiOperation, Parameter
 
@@ -133,7 +133,7 @@ def parse_config(data: bytes, source: str) -> Config:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{source}: larger than {MAX_BYTES} bytes")
     try:
-        return Config.model_validate(load_yaml(data, source=source))
+        return Config.model_validate(read(source, data).value)
     except PolicyError as error:
         raise ConfigError(str(error)) from None
     except ValidationError as error:

@@ -108,7 +108,7 @@ def compile_policy(
     protected = tuple(
         covering(glob)
         for entry, place in document.protected
-        for glob in resolver.globs((entry,), place, items=False)
+        for glob in resolver.paths(entry, place)
     )
     rules = tuple(compiler.rule(rule, place) for rule, place in document.rules)
     filed = [

@@ -182,7 +182,7 @@ def paths(prefixes: Iterable[str], effect: Effect) -> Condition:
 
 
 def api(audience: str, names: Iterable[str], scope: str | None) -> Condition:
-    """Hold if the call is one of these operations of the audience, with that scope if one is named."""
+    """Hold if the call is one of the audience's operations named here, with the scope if named."""
     wanted = frozenset(names)
     return "api", lambda resource, _caller, _state: said(
         isinstance(resource, ApiResource)

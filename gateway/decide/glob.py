@@ -44,6 +44,8 @@ class Wild(Enum):
     RUN = "*"
     DIRECTORIES = "**/"
     SUBTREE = "/**"
+    NAME_ONE = "? of a name"
+    NAME_RUN = "* of a name"
 
 
 Token: TypeAlias = str | Wild
@@ -53,7 +55,10 @@ _REGEX: Final = {
     Wild.RUN: "[^/]*",
     Wild.DIRECTORIES: "(?:[^/]+/)*",
     Wild.SUBTREE: "(?:/.*)?",
+    Wild.NAME_ONE: ".",
+    Wild.NAME_RUN: ".*",
 }
+_OF_NAMES: Final[dict[Token, Token]] = {Wild.ONE: Wild.NAME_ONE, Wild.RUN: Wild.NAME_RUN}
 _VARIABLE: Final = re.compile(r"\$\{([a-z][a-z0-9_-]*)\}")
 _REFUSED: Final = {
     "{": "no braces: write one entry per alternative",
@@ -140,13 +145,16 @@ def parse_path(text: str, variables: Mapping[str, str]) -> Glob:
 def parse_name(text: str) -> Glob:
     """Parse a glob over names that are not paths (servers, tools): literal, `?` and `*` only.
 
+    A `/` in a name is a character like any other.
+
     Raises:
         GlobError: anything else that looks like a pattern.
     """
     _check(text)
     if "**" in text:
         raise GlobError("`**` is for paths: write `*`")
-    return Glob(text=text, tokens=_tokens("", text))
+    tokens = _tokens("", nfc(text))
+    return Glob(text=text, tokens=tuple(_OF_NAMES.get(token, token) for token in tokens))
 
 
 def covering(glob: Glob) -> Glob:

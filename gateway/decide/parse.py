@@ -31,6 +31,7 @@ _MESSAGES: Final = {
     "extra_forbidden": "unknown key",
     "tuple_type": "write a list",
     "mapping_type": "write a mapping",
+    "dict_type": "write a mapping",
     "model_type": "write a mapping",
     "model_attributes_type": "write a mapping",
     "string_type": "write a string",

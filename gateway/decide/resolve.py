@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from gateway.decide.glob import Glob, GlobError, covering, parse_name, parse_path
 from gateway.decide.parse import Place
 from gateway.decide.schema import Constraint
 
-_HOST: Final = re.compile(
-    r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*"
-    r"|\*|[0-9a-f:.]*:[0-9a-f:.]*"
-)
+_LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
+_HOST: Final = re.compile(rf"\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,59 +24,47 @@ class Resolver:
     groups: Mapping[str, tuple[tuple[str, ...], Place]]
     variables: Mapping[str, str]
 
-    def expand(self, values: Sequence[str], place: Place, *, items: bool = True) -> tuple[str, ...]:
-        """Replace `@group` by what the group lists."""
-        found: list[str] = []
-        for i, value in enumerate(values):
-            if not value.startswith("@"):
-                found.append(value)
-                continue
-            group = self.groups.get(value[1:])
-            if group is None:
-                known = ", ".join(f"@{name}" for name in self.groups) or "none"
-                (place.at(i) if items else place).fail(f"unknown group {value} (known: {known})")
-            members, defined = group
-            for j, member in enumerate(members):
-                if member.startswith("@"):
-                    defined.at(j).fail("a group lists values, not other groups")
-            found += members
-        return tuple(found)
+    def members(self, value: str, place: Place) -> tuple[str, ...]:
+        """Return the value itself, or what the group lists when it is `@group`."""
+        if not value.startswith("@"):
+            return (value,)
+        group = self.groups.get(value[1:])
+        if group is None:
+            known = ", ".join(f"@{name}" for name in self.groups) or "none"
+            place.fail(f"unknown group {value[:80]} (known: {known})")
+        members, defined = group
+        for i, member in enumerate(members):
+            if member.startswith("@"):
+                defined.at(i).fail("a group lists values, not other groups")
+        return members
 
-    def globs(self, values: Sequence[str], place: Place, *, items: bool = True) -> tuple[Glob, ...]:
-        """Parse globs over paths; without `items` the values have no place of their own."""
-        return self.each(values, place, lambda text: parse_path(text, self.variables), items=items)
+    def expand(self, values: Sequence[str], place: Place) -> tuple[str, ...]:
+        """Return a list with its groups listed."""
+        many = (self.members(value, place.at(i)) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
+
+    def paths(self, value: str, place: Place) -> tuple[Glob, ...]:
+        """Parse one glob over paths, or a group of them."""
+        return self._parse(value, place, lambda text: parse_path(text, self.variables))
+
+    def globs(self, values: Sequence[str], place: Place) -> tuple[Glob, ...]:
+        """Parse a list of globs over paths."""
+        many = (self.paths(value, place.at(i)) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
 
     def names(self, values: Sequence[str], place: Place) -> tuple[Glob, ...]:
-        """Parse globs over names."""
-        return self.each(values, place, parse_name)
-
-    def each(
-        self,
-        values: Sequence[str],
-        place: Place,
-        make: Callable[[str], Glob],
-        *,
-        items: bool = True,
-    ) -> tuple[Glob, ...]:
-        """Parse each value with `make`, groups listed."""
-        made: list[Glob] = []
-        for i, value in enumerate(values):
-            here = place.at(i) if items else place
-            for text in self.expand((value,), here, items=False):
-                try:
-                    made.append(make(text))
-                except GlobError as error:
-                    here.fail(f"bad glob {text[:80]!r}: {error}")
-        return tuple(made)
+        """Parse a list of globs over names."""
+        many = (self._parse(value, place.at(i), parse_name) for i, value in enumerate(values))
+        return tuple(chain.from_iterable(many))
 
     def hosts(self, values: Sequence[str], place: Place) -> tuple[str, ...]:
         """Return host patterns in lower case."""
         hosts = tuple(host.lower() for host in self.expand(values, place))
         for host in hosts:
-            if not _HOST.fullmatch(host):
+            if not _is_host(host):
                 place.fail(
-                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it) or `*`, in "
-                    "ASCII, without scheme, port, brackets or final dot"
+                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it), `*` or a plain "
+                    "address; in ASCII, without scheme, port, brackets or final dot"
                 )
         return hosts
 
@@ -89,3 +77,22 @@ class Resolver:
             for name, constraint in constraints.items()
             if constraint.under is not None
         }
+
+    def _parse(self, value: str, place: Place, make: Callable[[str], Glob]) -> tuple[Glob, ...]:
+        made = []
+        for text in self.members(value, place):
+            try:
+                made.append(make(text))
+            except GlobError as error:
+                place.fail(f"bad glob {text[:80]!r}: {error}")
+        return tuple(made)
+
+
+def _is_host(host: str) -> bool:
+    """Accept a name pattern, or an address in the one form that URLs are normalized to."""
+    if ":" in host or host.rpartition(".")[2].isdecimal():
+        try:
+            return str(ipaddress.ip_address(host)) == host
+        except ValueError:
+            return False
+    return _HOST.fullmatch(host) is not None

@@ -183,16 +183,23 @@ def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def thumbprint(key: ec.EllipticCurvePrivateKey) -> str:
-    """Return the RFC 7638 thumbprint of the public key."""
+def public_jwk(key: ec.EllipticCurvePrivateKey) -> dict[str, Json]:
+    """Return the public half as a JWK with its required members only. Source: RFC 7518 section 6.2.
+
+    It is what the broker registers, and what the thumbprint is taken over.
+    """
     numbers = key.public_key().public_numbers()
-    members: dict[str, Json] = {
+    return {
         "crv": "P-256",
         "kty": "EC",
         "x": _b64url(numbers.x.to_bytes(32, "big")),
         "y": _b64url(numbers.y.to_bytes(32, "big")),
     }
-    return _b64url(hashlib.sha256(canon.dumps(members)).digest())
+
+
+def thumbprint(key: ec.EllipticCurvePrivateKey) -> str:
+    """Return the RFC 7638 thumbprint of the public key."""
+    return _b64url(hashlib.sha256(canon.dumps(public_jwk(key))).digest())
 
 
 def oauth_code(value: Json) -> str | None:

@@ -32,7 +32,17 @@ RESOURCE_BYTES: Final = 3000  # above this the resources become a count and one 
 
 # What of `Result.data` may stand in a record: numbers and names we or the broker made.
 PUBLIC_DATA: Final = frozenset(
-    {"exit_code", "http_status", "entries", "jti", "audience", "scope", "exp", "grant_id", "signal"}
+    {
+        "exit_code",
+        "http_status",
+        "entries",
+        "jti",
+        "audience",
+        "scope",
+        "expires_at",
+        "grant_id",
+        "signal",
+    }
 )
 # What of `Event.detail` may: everything there is written by us, but only these names are known.
 PUBLIC_DETAIL: Final = frozenset(

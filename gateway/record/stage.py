@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateway.model.names import Json
+from gateway.model.session import SessionState
 from gateway.record.disk import Disk
 from gateway.record.keys import LogKeys
 from gateway.record.writer import Log, Settings
@@ -38,3 +39,12 @@ def recover(root: Path, keys: LogKeys, settings: Settings) -> tuple[Log, dict[st
         log.close()
         raise
     return log, mended
+
+
+def peek(root: Path, keys: LogKeys, settings: Settings, scope: str) -> SessionState:
+    """Return a scope's state and leave no trace.
+
+    Raises:
+        RecordError: the log cannot be read.
+    """
+    return Log(disk=Disk(root=root), keys=keys, settings=settings).look(scope)

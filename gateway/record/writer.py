@@ -89,6 +89,23 @@ class Log:
             self._catch_up()
         return self.replayed.scope(scope)
 
+    def look(self, scope: str) -> SessionState:
+        """Return a scope's state without opening the log for writing: no lock, nothing changed.
+
+        Raises:
+            RecordError: what can be read does not continue itself.
+        """
+        if not self.disk.segments():
+            return SessionState()
+        try:
+            self._load_snapshot()
+            self._catch_up()
+        except OSError as error:
+            raise failure(self.disk.log, error) from None
+        finally:
+            self._forget_segment()
+        return self.replayed.scope(scope)
+
     def append(self, event: Event, *, sync: bool, expect: int | None = None) -> None:
         """Append one record. See the recorder port."""
         self._check()

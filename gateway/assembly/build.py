@@ -1,0 +1,257 @@
+"""From options to a standing pipeline: configuration, policy, keys, log, stages.
+
+Refuses, with a reason code, whatever would make the gate stand on something else than it seems:
+another distribution owning our import names, state or configuration beneath a root, a registered
+policy that changed, no policy at all, missing keys, a log that cannot be trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.approve.none import NoApprover
+from gateway.approve.terminal import Terminal
+from gateway.assembly.config import BrokerConfig, Config, load_config
+from gateway.assembly.names import check_names
+from gateway.assembly.places import Places, places, user_name
+from gateway.assembly.policies import LoadedPolicy, load_policy
+from gateway.decide.engine import Decide
+from gateway.decide.layers import Layered
+from gateway.errors import ConfigError
+from gateway.execute.api import Api
+from gateway.execute.credential import Broker
+from gateway.execute.grants import Grants
+from gateway.execute.stage import Execute
+from gateway.model.catalogue import RootPath
+from gateway.model.ports import Approver
+from gateway.model.request import Caller
+from gateway.normalize.path import Guard, Roots
+from gateway.normalize.settings import Settings as NormalizeSettings
+from gateway.normalize.stage import Normalize
+from gateway.observe.stage import Observe
+from gateway.pipeline import Pipeline
+from gateway.record import ids, keys
+from gateway.record.stage import open_log
+from gateway.record.writer import Settings as LogSettings
+
+APPROVERS: Final[dict[str, Callable[[], Approver]]] = {"terminal": Terminal, "none": NoApprover}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a door knows when it opens its link."""
+
+    door: str
+    places: Places
+    config: Config | None
+    policy: str | None = None
+    approver: str = "terminal"
+
+    @property
+    def level(self) -> str:
+        """The level the operator configured."""
+        return "embedded" if self.config is None else self.config.level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """What decides, without what records or executes. `close` gives the descriptors back."""
+
+    normalizer: Normalize
+    deciders: tuple[Decide, ...]
+    caller: Caller
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A standing pipeline and who is asking. `close` gives everything back."""
+
+    pipeline: Pipeline
+    caller: Caller
+    close: Callable[[], None]
+
+
+def options_from(
+    *,
+    door: str,
+    policy: str | None,
+    config: str | None,
+    state_dir: str | None,
+    approver: str = "terminal",
+) -> Options:
+    """Find the places and read the configuration.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    found = places(config=config, state_dir=state_dir)
+    if approver not in APPROVERS:
+        raise ConfigError(f"approver: {approver!r} is not one of {', '.join(APPROVERS)}")
+    return Options(
+        door=door, places=found, config=load_config(found.config), policy=policy, approver=approver
+    )
+
+
+def assemble(options: Options) -> Assembled:
+    """Build the pipeline of level `embedded`.
+
+    Raises:
+        CounterfoilError: for anything the module docstring names.
+    """
+    with ExitStack() as stack:
+        judge = assemble_judge(options)
+        stack.callback(judge.close)
+        log_keys = keys.load(options.places.keys)
+        log = stack.enter_context(open_log(options.places.state_dir, log_keys, log_settings()))
+        pipeline = Pipeline(
+            normalizer=judge.normalizer,
+            decider=judge.deciders[0] if len(judge.deciders) == 1 else Layered(judge.deciders),
+            approver=APPROVERS[options.approver](),
+            recorder=log,
+            executor=Execute(api=_api(options)),
+            observer=Observe(),
+            new_id=new_id,
+            timer_ns=time.monotonic_ns,
+        )
+        return Assembled(pipeline=pipeline, caller=judge.caller, close=stack.pop_all().close)
+
+
+def assemble_judge(options: Options) -> Judge:
+    """Build what decides; nothing is opened for writing.
+
+    Raises:
+        CounterfoilError: names, configuration, policy or roots cannot be used.
+    """
+    check_names()
+    config = options.config or Config(version=1)
+    layers = load_layers(config, options.policy)
+    own = own_paths(options.places, layers)
+    roots = layers[0].policy.roots
+    check_apart(options.places, roots)
+    opened = Roots.open([RootPath(name=name, path=path) for name, path in roots.items()])
+    return Judge(
+        normalizer=Normalize(_normalize_settings(opened, layers, own, config)),
+        deciders=tuple(_decider(layer, own, config) for layer in layers),
+        caller=caller(options, roots),
+        close=opened.close,
+    )
+
+
+def load_layers(config: Config, narrowing: str | None) -> tuple[LoadedPolicy, ...]:
+    """Load the registered policy and the one that narrows it; with none registered, the other.
+
+    Raises:
+        PolicyError: one cannot be used.
+        ConfigError: there is none.
+    """
+    if config.policy is None:
+        if narrowing is None:
+            raise ConfigError("no policy is registered; run `counterfoil init`, or name --policy")
+        return (load_policy(Path(narrowing)),)
+    registered = load_policy(Path(config.policy.path), digest=config.policy.digest)
+    if narrowing is None:
+        return (registered,)
+    return registered, load_policy(Path(narrowing), roots=registered.policy.roots)
+
+
+def own_paths(where: Places, layers: tuple[LoadedPolicy, ...]) -> tuple[str, ...]:
+    """Return what no act may reach: configuration, state, policies, by spelling and really."""
+    named = (*where.own, *(file for layer in layers for file in layer.files))
+    return tuple(dict.fromkeys((*named, *map(os.path.realpath, named))))
+
+
+def check_apart(where: Places, roots: Mapping[str, str]) -> None:
+    """Refuse state or configuration beneath a root.
+
+    Raises:
+        ConfigError: with both paths.
+    """
+    for name, root in roots.items():
+        for place in where.own:
+            real = os.path.realpath(place)
+            if real == root or real.startswith(root.rstrip("/") + "/"):
+                raise ConfigError(
+                    f"{real} lies beneath the root {name} ({root}), where the agent works; "
+                    "keep configuration and state outside every root"
+                )
+
+
+def caller(options: Options, roots: Mapping[str, str]) -> Caller:
+    """Return who is asking, from the operating system, not from any request."""
+    uid = os.getuid()
+    union = "\n".join(sorted(roots.values()))
+    agent = None
+    if options.config is not None and options.config.broker is not None:
+        agent = options.config.broker.agent
+    return Caller(
+        user=user_name(),
+        uid=uid,
+        door=options.door,
+        session=f"{options.door}-{os.getpid()}-{secrets.token_hex(4)}",
+        scope=f"{uid}:{hashlib.sha256(union.encode()).hexdigest()[:16]}",
+        agent=agent,
+    )
+
+
+def log_settings() -> LogSettings:
+    """Return the settings of the log with the real clocks."""
+    return LogSettings(clock_ns=time.time_ns, mono_ns=time.monotonic_ns, random=os.urandom)
+
+
+def new_id() -> str:
+    """Return a fresh id that sorts by time."""
+    return ids.uuid7(time.time_ns(), os.urandom)
+
+
+def broker_client(config: BrokerConfig, where: Places) -> Broker:
+    """Return the client of the configured broker."""
+    return Broker(issuer=config.issuer, client_id=config.client_id, key_file=where.gateway_key)
+
+
+def _decider(layer: LoadedPolicy, own: tuple[str, ...], config: Config) -> Decide:
+    origins = [] if config.broker is None else [_origin(config.broker.issuer)]
+    return Decide(layer.policy, self_paths=own, forbidden_origins=origins)
+
+
+def _origin(url: str) -> tuple[str, int]:
+    """Return host and port of a configured origin (its form was checked by the configuration)."""
+    found = re.fullmatch(r"(https?)://(\[[^\]]+\]|[^:]+)(?::([0-9]+))?", url)
+    if found is None:
+        raise ConfigError(f"{url}: not an origin")
+    scheme, host, port = found.groups()
+    return host.strip("[]"), int(port) if port else {"https": 443, "http": 80}[scheme]
+
+
+def _normalize_settings(
+    roots: Roots, layers: tuple[LoadedPolicy, ...], own: tuple[str, ...], config: Config
+) -> NormalizeSettings:
+    globs = tuple(layer.policy.protected for layer in layers)
+    return NormalizeSettings(
+        roots=roots,
+        guard=Guard(is_protected=lambda path: any(one.matches(path) for one in globs), literal=own),
+        apis=config.catalogue(),
+        programs=config.programs,
+        protected=tuple(glob.text for layer in layers for glob in layer.policy.protected_globs),
+        read_bytes=min(layer.policy.limits.read_bytes for layer in layers),
+    )
+
+
+def _api(options: Options) -> Api | None:
+    config = options.config
+    if config is None or config.broker is None:
+        return None
+    return Api(
+        broker=broker_client(config.broker, options.places),
+        grants=Grants(directory=options.places.state),
+        users=config.broker.users,
+    )

@@ -1,0 +1,137 @@
+"""Finding, reading and compiling policy files; the loader itself is pure and gets bytes.
+
+Roots are relative to the directory of the policy file, and are resolved to real directories here.
+Includes are read beneath that directory only, never through a symlink. A registered policy counts
+only while it is the one a person registered: its effective digest stands in the configuration.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.decide.compile import Policy, compile_policy
+from gateway.decide.glob import GlobError, expand
+from gateway.decide.parse import PolicyDocument, parse
+from gateway.errors import PolicyError
+from gateway.kit import posix
+
+MAX_BYTES: Final = 1_048_576
+
+
+class PolicyDigestError(PolicyError):
+    """The registered policy is not the one that was registered."""
+
+    code = "policy_digest_mismatch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedPolicy:
+    """A compiled policy and the absolute paths of every file it was read from."""
+
+    policy: Policy
+    files: tuple[str, ...]
+
+
+def load_policy(
+    path: Path, *, roots: Mapping[str, str] | None = None, digest: str | None = None
+) -> LoadedPolicy:
+    """Read and compile one policy.
+
+    Args:
+        path: the file.
+        roots: real directories to use instead of the file's own (a narrowing policy is judged
+            under the roots of the registered one).
+        digest: what the effective digest must be.
+
+    Raises:
+        PolicyError: it cannot be read or is refused; with file and line.
+        PolicyDigestError: its digest is another.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - lexical on purpose
+    read: list[str] = [str(path)]
+
+    def read_include(source: str, relative: str) -> bytes:
+        data, name = _include(path.parent, Path(source).parent, relative)
+        read.append(name)
+        return data
+
+    document = parse(str(path), _bytes(path), read_include=read_include)
+    policy = compile_policy(
+        document,
+        roots=roots if roots is not None else resolve_roots(document, path.parent),
+        variables={"home": posix.home_directory()},
+    )
+    if digest is not None and policy.digest != digest:
+        raise PolicyDigestError(
+            "the file was changed after it was registered; look at it, then register it with "
+            "`counterfoil policy trust`",
+            source=str(path),
+        )
+    return LoadedPolicy(policy=policy, files=tuple(read))
+
+
+def resolve_roots(document: PolicyDocument, directory: Path) -> dict[str, str]:
+    """Return the real absolute directory of every root.
+
+    Raises:
+        PolicyError: one is no directory, or is the whole file system.
+    """
+    found: dict[str, str] = {}
+    variables = {"home": posix.home_directory()}
+    for name, written in document.roots.items():
+        place = document.main.at("roots", name)
+        try:
+            real = os.path.realpath(directory / expand(written, variables))
+        except GlobError as error:
+            place.fail(str(error))
+        if not Path(real).is_dir():
+            place.fail(f"{real}: no such directory")
+        if real == "/":
+            place.fail("the whole file system cannot be a root")
+        found[name] = real
+    return found
+
+
+def _include(top: Path, directory: Path, relative: str) -> tuple[bytes, str]:
+    """Read an included file beneath the policy's directory, following no symlink."""
+    path = directory / relative
+    try:
+        inside = path.relative_to(top)
+        fd = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (ValueError, OSError):
+        raise PolicyError("outside the policy's directory", source=str(path)) from None
+    try:
+        flags = os.O_RDONLY | os.O_NONBLOCK
+        file = posix.open_beneath(fd, str(inside), flags, resolve=posix.RESOLVE_NO_SYMLINKS)
+        try:
+            return _bounded(file, path), str(path)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise PolicyError(f"{error.strerror}", source=str(path)) from None
+    finally:
+        os.close(fd)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise PolicyError(f"{error.strerror}", source=str(path)) from None
+    try:
+        return _bounded(fd, path)
+    except OSError as error:
+        raise PolicyError(f"{error.strerror}", source=str(path)) from None
+    finally:
+        os.close(fd)
+
+
+def _bounded(fd: int, path: Path) -> bytes:
+    data = posix.read_all(fd, max_bytes=MAX_BYTES)
+    if len(data) > MAX_BYTES:
+        raise PolicyError(f"larger than {MAX_BYTES} bytes", source=str(path))
+    return data

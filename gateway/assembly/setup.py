@@ -1,0 +1,150 @@
+"""`counterfoil init`: keys, a starter policy, a configuration that registers it.
+
+What exists is kept and said to be kept; nothing is ever overwritten. Secrets are 0600 in a 0700
+directory. The starter policy is the shipped one with the workspace's real path in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+import gateway
+from gateway.assembly.build import check_apart, log_settings
+from gateway.assembly.config import PolicyRef, parse_config
+from gateway.assembly.places import Places
+from gateway.assembly.policies import load_policy
+from gateway.errors import ConfigError
+from gateway.execute.credential import public_jwk
+from gateway.kit import canon, posix
+from gateway.record import keys
+from gateway.record.stage import open_log
+
+_WORKSPACE: Final = 'workspace: "."'
+_CONFIG: Final = """\
+# counterfoil's configuration. Unknown keys are refused; see docs/configuration.md.
+version: 1
+# Where the gate stands: `embedded` is the only level of this version.
+level: embedded
+# The registered policy. After changing the file: counterfoil policy trust
+policy:
+  path: {path}
+  digest: "{digest}"
+# Programs outside /usr/bin and /bin that rules may name, by absolute path:
+# programs: {{mytool: /opt/mytool/bin/mytool}}
+# API operations an agent may ask for (apis:) and the broker (broker:): docs/configuration.md
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One thing init looked after, and whether it made it or found it."""
+
+    path: Path
+    new: bool
+
+
+def initialize(where: Places, *, workspace: Path, policy: Path | None) -> list[Made]:
+    """Make what is missing.
+
+    Args:
+        where: the places.
+        workspace: the directory the agent works in (for the starter policy).
+        policy: register this existing file instead of writing a starter policy.
+
+    Raises:
+        CounterfoilError: something is there and cannot be used, or cannot be made.
+    """
+    try:
+        made = _policy_file(where, workspace, policy)
+        loaded = load_policy(made.path)
+        check_apart(where, loaded.policy.roots)
+        results = [made, *_keys(where)]
+        text = _CONFIG.format(path=json.dumps(str(made.path)), digest=loaded.policy.digest)
+        parse_config(text.encode(), str(where.config))
+        results.append(_write(where.config, text.encode()))
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: {error.strerror}") from None
+    with open_log(where.state_dir, keys.load(where.keys), log_settings()):
+        pass  # makes the directories and finds out now whether the log can be kept
+    return results
+
+
+def register(where: Places, before: PolicyRef, *, path: str, digest: str) -> None:
+    """Write another policy path and digest into the configuration; everything else stays.
+
+    Raises:
+        ConfigError: the configuration does not spell them as `init` does.
+    """
+    try:
+        text = where.config.read_text(encoding="utf-8")
+        changed = text.replace(before.digest, digest)
+        if path != before.path:
+            changed = changed.replace(json.dumps(before.path), json.dumps(path))
+        after = parse_config(changed.encode(), str(where.config)).policy
+        if after != PolicyRef(path=path, digest=digest):
+            raise ConfigError(
+                f"{where.config}: policy: write path: {json.dumps(path)} and digest: {digest} there"
+            )
+        fd = os.open(where.config.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            posix.atomic_write(fd, where.config.name, changed.encode(), mode=0o600)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise ConfigError(f"{where.config}: {error.strerror}") from None
+
+
+def starter_policy() -> str:
+    """Return the shipped starter policy."""
+    package = Path(gateway.__file__).parent
+    for folder in (package / "policies", package.parent / "policies"):
+        path = folder / "default.yaml"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise ConfigError("the starter policy is missing from this installation")
+
+
+def _policy_file(where: Places, workspace: Path, policy: Path | None) -> Made:
+    if policy is not None:
+        return Made(path=Path(os.path.abspath(policy)), new=False)  # noqa: PTH100
+    real = json.dumps(os.path.realpath(workspace))
+    text = starter_policy().replace(_WORKSPACE, f"workspace: {real}")
+    return _write(where.config.parent / "policy.yaml", text.encode())
+
+
+def _keys(where: Places) -> list[Made]:
+    new = set(keys.create(where.keys))
+    results = [
+        Made(path=where.keys / name, new=where.keys / name in new)
+        for name in (keys.HMAC_FILE, keys.HEAD_FILE, keys.PUBLIC_FILE)
+    ]
+    if not where.gateway_key.exists():
+        private = ec.generate_private_key(ec.SECP256R1())
+        pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        results.append(_write(where.gateway_key, pem))
+        jwk = where.gateway_key.with_suffix(".jwk")
+        results.append(_write(jwk, canon.dumps(public_jwk(private)) + b"\n"))
+    else:
+        results.append(Made(path=where.gateway_key, new=False))
+    return results
+
+
+def _write(path: Path, data: bytes) -> Made:
+    """Create a file of our own (0600); one that exists is kept."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return Made(path=path, new=False)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return Made(path=path, new=True)
