@@ -48,6 +48,11 @@ class Disk:
         return self.root / "log"
 
     @property
+    def lock(self) -> Path:
+        """The file whose lock every writer takes."""
+        return self.log / LOCK
+
+    @property
     def head(self) -> Path:
         """The signed head, kept apart from the log."""
         return self.root / "head" / HEAD
@@ -101,23 +106,12 @@ class Disk:
             raise failure(self.log, error) from None
         return sorted(int(name[:20]) for name in names if _SEGMENT.fullmatch(name))
 
-    def open_segment(self, first: int, *, create: bool) -> int:
-        """Open a segment for appending; made durable in its directory when it is new."""
-        path = self.segment(first)
-        flags = os.O_RDWR | os.O_APPEND | _OPEN | (os.O_CREAT | os.O_EXCL if create else 0)
-        try:
-            fd = os.open(path, flags, 0o600)
-            if create:
-                sync_directory(self.log)
-            elif stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:  # noqa: PLR2004
-                os.fchmod(fd, 0o600)
-        except OSError as error:
-            raise failure(path, error) from None
-        return fd
-
     def replace(self, path: Path, data: bytes) -> None:
-        """Replace a small file whole. Not synced: what depends on it is checked when it is read."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        """Replace a small file whole, under the log's lock (one temporary name is enough).
+
+        Not synced: what depends on the file is checked when it is read.
+        """
+        temporary = path.with_name(f".{path.name}.new")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
         try:
             view = memoryview(data)

@@ -24,14 +24,12 @@ class Head:
     root: bytes
 
 
-def parse_head(note: bytes | None, public_key: bytes) -> Head | None:
-    """Return what our own signed head says; None when there is none.
+def parse_head(note: bytes, public_key: bytes) -> Head:
+    """Return what our own signed head says.
 
     Raises:
         BrokenLogError: it is not ours, or was changed.
     """
-    if note is None:
-        return None
     name = origin(public_key)
     text, _, signatures = note.partition(b"\n\n")
     text += b"\n"

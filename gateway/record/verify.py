@@ -103,11 +103,21 @@ class _Walk:
             )
         if record["prev"] != self.prev:
             at = max(self.count - 1, 0)
-            raise _Bad(Code.TAMPERED, f"record {at} is not what record {self.count} follows", at)
+            raise _Bad(
+                Code.TAMPERED,
+                f"record {self.count} does not follow record {at}: one of them was changed",
+                at,
+            )
+        if "segment" in record and record["segment"] != self._header():
+            raise _Bad(Code.TAMPERED, f"record {self.count} begins another segment", self.count)
         self._pair(record)
         self.prev = hashlib.sha256(line).hexdigest()
         self._leaf(hashlib.sha256(b"\x00" + line).digest())
         self.count += 1
+
+    def _header(self) -> dict[str, Any]:
+        """Return what the first record of a segment says of everything before it."""
+        return {"size": self.count, "root": self.root().hex()}
 
     def root(self) -> bytes:
         """Return the root over everything seen."""
@@ -129,6 +139,8 @@ class _Walk:
     def _pair(self, record: dict[str, Any]) -> None:
         action = str(record.get("action_id"))
         if record["kind"] == "intent":
+            if action in self.open:
+                raise _Bad(Code.TAMPERED, f"record {self.count} repeats an intent", self.count)
             self.open[action] = self.count
         elif record["kind"] in {"outcome", "unresolved"} and self.open.pop(action, None) is None:
             raise _Bad(Code.TAMPERED, f"record {self.count} closes an intent that is not open",
@@ -191,6 +203,8 @@ def _lines(log: Path, walk: _Walk) -> Iterator[bytes]:
                 Code.TAMPERED, f"a segment is missing before {name}: {walk.count} expected",
                 walk.count,
             )  # fmt: skip
+        if not (log / name).is_file():
+            raise _Bad(Code.CORRUPT, f"{name} is not a regular file", walk.count)
         with (log / name).open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
