@@ -253,11 +253,13 @@ def _head(path: Path, public_key: bytes) -> tuple[int, bytes] | None:
     text += b"\n"
     try:
         given, size, root, rest = text.decode("ascii").split("\n")
-        dash, signer, packed = signatures.decode("utf-8").rstrip("\n").split(" ")
-        raw = base64.b64decode(packed, validate=True)
+        dash, signer, packed = signatures.decode("utf-8").split(" ")
+        raw = base64.b64decode(packed.removesuffix("\n"), validate=True)
         wanted = hashlib.sha256(name.encode() + b"\n\x01" + public_key).digest()[:4]
-        if given != name or signer != name or raw[:4] != wanted or rest or dash != "\u2014":
+        if given != name or signer != name or raw[:4] != wanted:
             raise _Bad(Code.TAMPERED, "the head is signed by another key, or of another log")
+        if rest or dash != "\u2014" or base64.b64encode(raw).decode() + "\n" != packed:
+            raise _Bad(Code.TAMPERED, "the head is not in its normal form")
         Ed25519PublicKey.from_public_bytes(public_key).verify(raw[4:], text)
         return int(size), base64.b64decode(root, validate=True)
     except (ValueError, binascii.Error):
