@@ -11,10 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gateway.errors import CounterfoilError
+from gateway.model.names import Status
+from gateway.model.outcome import Result
+from gateway.model.permit import Permit
+from gateway.model.ports import Settle, Submit
 from gateway.record.stage import recover
 from gateway.record.writer import Log
+from tests.gateway.fakes import Execute, Stages, request
 from tests.gateway.record.samples import (
     KEYS,
+    caller,
     denied,
     intent,
     new_id,
@@ -72,12 +78,25 @@ def fill(log: Log) -> None:
             return
 
 
+def through_a_pipeline(log: Log) -> None:
+    """Three acts; the executor says the moment it is given a permit."""
+
+    def work(permit: Permit, submit: Submit, settle: Settle) -> Result:
+        say(f"executed {permit.action_id}")
+        return Result(status=Status.DONE)
+
+    pipeline = Stages(executor=Execute(work=work)).pipeline(log)
+    for _ in range(3):
+        say(f"asked {pipeline.run(request(), caller()).allowed}")
+
+
 MODES: dict[str, Callable[[Log], None]] = {
     "forever": append_for_ever,
     "hold": hold_the_lock,
     "one": one_intent,
     "several": several,
     "fill": fill,
+    "pipeline": through_a_pipeline,
 }
 
 
