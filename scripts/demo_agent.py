@@ -1,7 +1,7 @@
 """The scripted agent, as a process of its own; one JSON line per step on the report descriptor.
 
-Run bare, its tools are what agents commonly get: open(), a shell string, an HTTP client, a long-lived
-bearer token. Run guarded, every step is one `Guard.call`.
+Run bare, its tools are what agents commonly get: open(), a shell string, an HTTP client, a
+long-lived bearer token. Run guarded, every step is one `Guard.call`.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Bare:
 
     def __call__(self, tool: str, params: dict[str, Any]) -> Report:
         """Do it."""
-        content = getattr(self, tool.replace(".", "_"))(params)
+        content: str = getattr(self, tool.replace(".", "_"))(params)
         return {"effect": "done", "reason": "", "content": content}
 
     def fs_read(self, params: dict[str, Any]) -> str:
         """Open whatever the path names."""
-        return (self._in(params) / params["path"]).read_text(encoding="utf-8")
+        return (self._in(params) / str(params["path"])).read_text(encoding="utf-8")
 
     def fs_list(self, params: dict[str, Any]) -> str:
         """List whatever the path names."""
@@ -55,16 +55,16 @@ class Bare:
 
     def shell_run(self, params: dict[str, Any]) -> str:
         """Hand the agent's string to a shell."""
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S602 - the pattern the demo shows, on synthetic files
             params["command_line"],
-            shell=True,  # noqa: S602 - this is the pattern the demo shows, on synthetic files
+            shell=True,
             cwd=self._in(params),
             capture_output=True,
             text=True,
             timeout=_TIMEOUT_S,
             check=False,
         )
-        return done.stdout
+        return str(done.stdout)
 
     def net_request(self, params: dict[str, Any]) -> str:
         """Send anything anywhere."""
@@ -91,7 +91,7 @@ class Bare:
         return answer.text
 
     def _in(self, params: dict[str, Any]) -> Path:
-        return self._workspace / params.get("cwd", ".")
+        return self._workspace / str(params.get("cwd", "."))
 
 
 class Guarded:

@@ -28,7 +28,7 @@ def receiving() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         """Keeps every body."""
 
-        def do_POST(self) -> None:  # noqa: N802 - the name http.server wants
+        def do_POST(self) -> None:
             """Keep the body, say thanks."""
             length = min(int(self.headers.get("Content-Length", "0")), _MOST_BYTES)
             receiver.arrived.append(self.rfile.read(length).decode("utf-8", "replace"))

@@ -1,9 +1,9 @@
 """`make demo`: the same scripted agent without and with the firewall, side by side.
 
-Starts broker, APIs, the insecure API and a receiver on free loopback ports, runs the agent bare (the
-fake key arrives), then guarded in a fresh workspace and state directory on a pseudo-terminal of its
-own, verifies the log, and checks that nothing is left running. Exit status 0 when the firewall held
-and the attack worked without it; 1 otherwise.
+Starts broker, APIs, the insecure API and a receiver on free loopback ports, runs the agent bare
+(the fake key arrives), then guarded in a fresh workspace and state directory on a pseudo-terminal
+of its own, verifies the log, and checks that nothing is left running. Exit status 0 when the
+firewall held and the attack worked without it; 1 otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, Final
 from scripts import workplace
 from scripts.demo_steps import STEPS
 from scripts.receiver import Receiver, receiving
-from scripts.services import REPOSITORY, ServiceError, Services, naive_api, running
+from scripts.services import REPOSITORY, ServiceError, Services, left_running, naive_api, running
 
 AGENT_S: Final = 120
 APPROVAL_S: Final = 2
@@ -45,6 +45,8 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="counterfoil-demo-") as folder:
             shown = _demo(Path(folder), args, say)
+            shown["left_running"] = left_running(Path(folder))
+            shown["ok"] = shown["ok"] and not shown["left_running"]
     except (ServiceError, OSError, subprocess.SubprocessError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
@@ -210,11 +212,14 @@ def _table(shown: dict[str, Any]) -> None:
     if "with" not in shown:
         return
     print(f"key arrived at the receiver, with counterfoil: {_yes(shown['arrived_with'])}")
+    asked = shown["asked"].replace("\r", "").strip().splitlines()
+    print(f"questions on the demo's terminal, unanswered for {APPROVAL_S} s: {len(asked) > 0:d}")
     served = ", ".join(f"{name} {count}" for name, count in shown["journals"].items())
     print(f"calls the APIs really served, with counterfoil: {served}")
     print(f"audit: {shown['audit']['verdict']}, {shown['audit']['records']} records")
     verdict = "the firewall held" if shown["ok"] else "THE DEMO DID NOT GO AS IT SHOULD"
-    print(f"{verdict} ({shown['seconds']} s; nothing is left running)")
+    left = str(len(shown["left_running"]) or "nothing")
+    print(f"{verdict} ({shown['seconds']} s; {left} left running)")
 
 
 def _word(done: dict[str, Any]) -> str:

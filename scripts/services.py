@@ -6,6 +6,7 @@ stopped and waited for when the block ends, whatever happened inside it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -123,7 +124,7 @@ def running(folder: Path, *, ports: dict[str, int] | None = None) -> Iterator[Se
         _set_up(services, port=sockets["broker"].getsockname()[1])
         fd = sockets["broker"].fileno()
         broker = ["-m", "broker", "serve", "--config", str(services.broker_config)]
-        _start(stack, [*broker, "--fd", str(fd)], fd)
+        _start(stack, [*broker, "--fd", str(fd)], fd, folder / "broker.log")
         for audience, name in APIS.items():
             fd = sockets[audience].fileno()
             words = [
@@ -132,7 +133,7 @@ def running(folder: Path, *, ports: dict[str, int] | None = None) -> Iterator[Se
                 "--key", str(folder / f"{audience}.pem"),
                 "--journal", str(folder / f"{audience}.journal.jsonl"),
             ]  # fmt: skip
-            _start(stack, words, fd)
+            _start(stack, words, fd, folder / f"{audience}.log")
         yield services
 
 
@@ -142,7 +143,8 @@ def naive_api(folder: Path) -> Iterator[str]:
     with ExitStack() as stack:
         sock = stack.enter_context(listener())
         words = ["-m", "mock_apis", "naive", "--fd", str(sock.fileno())]
-        _start(stack, [*words, "--journal", str(folder / "naive.journal.jsonl")], sock.fileno())
+        words += ["--journal", str(folder / "naive.journal.jsonl")]
+        _start(stack, words, sock.fileno(), folder / "naive.log")
         yield url_of(sock)
 
 
@@ -184,19 +186,32 @@ def _make_key(key: Path) -> Path:
     """Write a P-256 key as PEM (0600) and its public half as JWK beside it; return the JWK."""
     private = ec.generate_private_key(ec.SECP256R1())
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(pem)
     jwk = key.with_suffix(".jwk")
     jwk.write_text(json.dumps(public_jwk(private.public_key())), encoding="utf-8")
     return jwk
 
 
-def _start(stack: ExitStack, words: list[str], fd: int) -> None:
+def left_running(folder: Path) -> list[str]:
+    """Return the command lines of processes that still name a folder of ours."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = entry.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if str(folder) in words and entry.parent.name != str(os.getpid()):
+                found.append(words)
+    return found
+
+
+def _start(stack: ExitStack, words: list[str], fd: int, log_file: Path) -> None:
+    log = stack.enter_context(log_file.open("ab"))
     process = subprocess.Popen(
         [sys.executable, *words],
         cwd=REPOSITORY,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=log,
         pass_fds=[fd],
         start_new_session=True,
         text=True,
@@ -204,7 +219,8 @@ def _start(stack: ExitStack, words: list[str], fd: int) -> None:
     stack.callback(_stop, process)
     line = process.stdout.readline() if process.stdout else ""
     if not line.startswith("{"):
-        raise ServiceError(f"{' '.join(words[:3])} did not start")
+        said = log_file.read_text(encoding="utf-8", errors="replace")[-2000:]
+        raise ServiceError(f"{' '.join(words[:3])} did not start: {said}")
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

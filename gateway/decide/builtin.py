@@ -4,7 +4,8 @@ Own things are the files assembly names (policy, configuration, keys, log, state
 subtree, in any case, whether or not they exist), the command `counterfoil` by whatever path,
 `-m gateway` and `-m broker`, and the origins of its services. For a loopback service every
 spelling of loopback counts.
-Protected paths are the policy's; any name of an object counts (see PathResource.also).
+Protected paths are the policy's; any name of an object counts (see PathResource.also), and of a
+path that normalization refused any way to read its spelling.
 """
 
 from __future__ import annotations
@@ -85,8 +86,29 @@ def _plain(host: str) -> str:
     return host.lower().strip("[]").rstrip(".")
 
 
+def resolved(path: str, base: str = "") -> str:
+    """Resolve a path by spelling; `..` takes a component away, as it does without symlinks."""
+    parts: list[str] = []
+    for part in (path if path.startswith("/") else f"{base}/{path}").split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
 def _names(globs: Caseless, resource: PathResource) -> bool:
-    return globs.matches(resource.path) or any(map(globs.matches, resource.also))
+    return _matches(globs, resource.path) or any(_matches(globs, name) for name in resource.also)
+
+
+def _matches(globs: Caseless, path: str) -> bool:
+    """Judge a refused path, too: relative, with `..` or backslashes, it still names a file."""
+    if globs.matches(path):
+        return True
+    if path.startswith("/") and "/." not in path and "//" not in path and "\\" not in path:
+        return False
+    plain = path.replace("\\", "/")
+    return globs.matches("/" + plain.lstrip("/")) or globs.matches(resolved(plain))
 
 
 def _modules(arguments: tuple[str, ...]) -> Iterable[str]:

@@ -14,7 +14,7 @@ protected path taints the session as `attempted`, whatever else is decided.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.decide.builtin import BuiltinDenies
@@ -38,6 +38,7 @@ BEFORE_RULES: Final = (
 )
 """What is asked before any rule, in this order."""
 _SHOWN: Final = 3
+_PATH_SHOWN: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +67,19 @@ class Decide:
         forbidden_origins: Iterable[tuple[str, int]] = (),
     ) -> None:
         self.policy = policy
+        self._rulings = {rule.id: _matched(rule) for rule in policy.rules}
+        self._owed = Obligations(
+            read_bytes=policy.limits.read_bytes,
+            call_timeout_s=policy.limits.call_timeout_s,
+            approval_timeout_s=policy.limits.approval_timeout_s,
+        )
         self.builtin = BuiltinDenies(
             policy.protected, self_paths=self_paths, forbidden_origins=forbidden_origins
         )
 
     def decide(self, action: Action, caller: Caller, state: SessionState) -> Decision:
         """Judge every resource alone and return the strictest verdict."""
-        named_secret = any(map(self.builtin.protects, action.resources))
-        ruling = self.before_rules(action, state, named_secret=named_secret)
+        ruling = self.before_rules(action, state)
         rulings = [ruling] if ruling is not None else []
         if not rulings:
             rulings = [self.rule_on(resource, caller, state) for resource in action.resources]
@@ -88,13 +94,24 @@ class Decide:
             action_digest=action.digest,
             policy_digest=self.policy.digest,
             labels=tuple(sorted(state.taint)),
-            taint=frozenset({Taint.ATTEMPTED}) if named_secret else frozenset(),
-            obligations=self.obligations(action, rulings),
+            taint=self._taint(action),
+            obligations=self.obligations(action.resources, rulings),
         )
 
-    def before_rules(
-        self, action: Action, state: SessionState, *, named_secret: bool
-    ) -> Ruling | None:
+    def _taint(self, action: Action) -> frozenset[Taint]:
+        """Naming a protected path taints, and so does a path of our own: the keys are there.
+
+        What a walk would merely reach is denied like the rest, but nobody named it.
+        """
+        named = any(
+            isinstance(resource, PathResource)
+            and resource.named
+            and (self.builtin.protects(resource) or self.builtin.is_own(resource))
+            for resource in action.resources
+        )
+        return frozenset({Taint.ATTEMPTED}) if named else frozenset()
+
+    def before_rules(self, action: Action, state: SessionState) -> Ruling | None:
         """Return the deny that no rule can change, if there is one."""
         if action.refusal is not None:
             return _deny("builtin:normalize", action.refusal.reason, action.refusal.message)
@@ -102,8 +119,9 @@ class Decide:
             return _UNKNOWN
         if any(map(self.builtin.is_own, action.resources)):
             return _OWN
-        if named_secret:
-            return _PROTECTED
+        secret = next(filter(self.builtin.protects, action.resources), None)
+        if isinstance(secret, PathResource):
+            return _protected(secret)
         if state.suspended:
             return _SUSPENDED
         if state.taint and (
@@ -119,11 +137,11 @@ class Decide:
         for position in self.policy.denies.find(resource, every_name=True):
             outcome, _ = rules[position].judge(resource, caller, state)
             if outcome is not Outcome.FAILS:
-                return ruling_of(rules[position], outcome, resource)
+                return self.ruling_of(rules[position], outcome, resource)
         for position in self.policy.grants.find(resource, every_name=False):
             outcome, _ = rules[position].judge(resource, caller, state)
             if outcome is not Outcome.FAILS:
-                return ruling_of(rules[position], outcome, resource)
+                return self.ruling_of(rules[position], outcome, resource)
         return self.default_for(resource)
 
     def default_for(self, resource: Resource) -> Ruling:
@@ -143,42 +161,45 @@ class Decide:
             message=f"No rule matches, so a person must approve. {NO_CONSENT}",
         )
 
-    def obligations(self, action: Action, rulings: Iterable[Ruling]) -> Obligations:
+    def ruling_of(self, rule: CompiledRule, outcome: Outcome, resource: Resource) -> Ruling:
+        """Return what a rule whose outcome is not `fails` says of a resource."""
+        if outcome in DENIES:
+            message = f"Rule {rule.id} applies, but {_WHY[outcome]}."
+            return _deny(rule.id, outcome.value, message)
+        if rule.effect is not Effect.DENY and _linked(resource) and rule.model.hardlinks is None:
+            return _HARDLINK
+        return self._rulings[rule.id]
+
+    def obligations(self, resources: Iterable[Resource], rulings: Iterable[Ruling]) -> Obligations:
         """Join what the rules demand; a grant of network needs every command's rule to give it."""
         tiers: list[str] = []
-        networks: list[str] = []
-        for resource, ruling in zip(action.resources, rulings, strict=False):
+        networks: set[str] = set()
+        for resource, ruling in zip(resources, rulings, strict=False):
             sandbox = None if ruling.by is None else ruling.by.model.sandbox
             if sandbox is not None and sandbox.min_tier is not None:
                 tiers.append(sandbox.min_tier)
             if isinstance(resource, CommandResource):
-                networks.append("none" if sandbox is None else sandbox.network)
-        limits = self.policy.limits
-        return Obligations(
-            min_tier=min(tiers, default=None),
-            network="proxy" if networks and set(networks) == {"proxy"} else "none",
-            read_bytes=limits.read_bytes,
-            call_timeout_s=limits.call_timeout_s,
-            approval_timeout_s=limits.approval_timeout_s,
-        )
+                networks.add("none" if sandbox is None else sandbox.network)
+        if not tiers and networks <= {"none"}:
+            return self._owed
+        network = "proxy" if networks == {"proxy"} else "none"
+        return replace(self._owed, min_tier=min(tiers, default=None), network=network)
 
 
-def ruling_of(rule: CompiledRule, outcome: Outcome, resource: Resource) -> Ruling:
-    """Turn the outcome of a rule that did not fail into a ruling."""
-    if outcome in DENIES:
-        return Ruling(
-            effect=Effect.DENY,
-            rule=rule.id,
-            reason=outcome.value,
-            message=f"Rule {rule.id} applies, but {_WHY[outcome]}.",
-            by=rule,
-        )
-    if rule.effect is not Effect.DENY and _linked(resource) and rule.model.hardlinks is None:
-        return _HARDLINK
+def _matched(rule: CompiledRule) -> Ruling:
     message = _MESSAGES[rule.effect].format(rule=rule.id)
     if rule.model.justification is not None:
         message = f"{message} {rule.model.justification}"
     return Ruling(effect=rule.effect, rule=rule.id, reason="rule_match", message=message, by=rule)
+
+
+def _protected(resource: PathResource) -> Ruling:
+    how = "" if resource.named else "; the command would reach it: start lower, or leave it out"
+    return _deny(
+        "builtin:protected",
+        "fs_protected",
+        f"{resource.path[:_PATH_SHOWN]} is protected by the policy, and no rule can allow it{how}.",
+    )
 
 
 def _linked(resource: Resource) -> bool:
@@ -208,6 +229,7 @@ _MESSAGES: Final = {
     Effect.ASK: f"Rule {{rule}} wants a person to approve. {NO_CONSENT}",
     Effect.DENY: "Denied by rule {rule}.",
 }
+
 _UNKNOWN: Final = _deny(
     "builtin:unknown",
     "unknown_operation",
@@ -217,12 +239,6 @@ _OWN: Final = _deny(
     "builtin:self-protection",
     "self_protection",
     "The act reaches for counterfoil's own files, commands or services. No rule can allow it.",
-)
-_PROTECTED: Final = _deny(
-    "builtin:protected",
-    "fs_protected",
-    "The path is protected by the policy. No rule can allow it; paths that are not protected may "
-    "be allowed.",
 )
 _SUSPENDED: Final = _deny(
     "builtin:suspended",

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import ada_url
 
+from gateway.decide.builtin import resolved
 from gateway.decide.compile import CompiledRule, Policy
 from gateway.decide.conditions import basename
 from gateway.decide.engine import Decide
@@ -92,7 +93,7 @@ def _resource(example: Example, rule: CompiledRule, roots: Mapping[str, str]) ->
     if example.tool not in TOOLS:
         raise _Unusable(f"no such tool {example.tool[:64]!r}")
     if example.tool in FS_OPERATIONS:
-        path = _resolve(_text(example, "path"), _cwd(example, roots))
+        path = resolved(_text(example, "path"), _cwd(example, roots))
         return PathResource(
             operation=Operation(example.tool), path=path, root=_root_of(path, roots)
         )
@@ -210,18 +211,7 @@ def _cwd(example: Example, roots: Mapping[str, str]) -> str:
     cwd = example.params.get("cwd", ".")
     if not isinstance(cwd, str):
         raise _Unusable("`cwd` is a string")
-    return _resolve(cwd, first)
-
-
-def _resolve(path: str, base: str) -> str:
-    """Resolve by spelling; `..` takes a component away, as it does without symlinks."""
-    parts: list[str] = []
-    for part in (path if path.startswith("/") else f"{base}/{path}").split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in {"", "."}:
-            parts.append(part)
-    return "/" + "/".join(parts)
+    return resolved(cwd, first)
 
 
 def _root_of(path: str, roots: Mapping[str, str]) -> str | None:

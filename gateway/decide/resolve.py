@@ -63,8 +63,8 @@ class Resolver:
         for host in hosts:
             if not _is_host(host):
                 place.fail(
-                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it), `*` or a plain "
-                    "address; in ASCII, without scheme, port, brackets or final dot"
+                    f"{host[:80]!r} is no host: write `name`, `*.name` (beneath it), `*` or an "
+                    "address, in ASCII, without scheme, port, brackets or final dot"
                 )
         return hosts
 

@@ -29,6 +29,7 @@ from gateway.model.plan import CallApi
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _REDACTED: Final = b"[redacted]"
+_TELLING: Final = 8  # fewer characters of a token at a cut end tell nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +59,12 @@ class Api:
             headers=_headers(plan, credential.token),
             body=plan.body,
         )
-        # Longer than what is given out, so that the cut never leaves the start of a token.
-        room = obligations.read_bytes + len(credential.token.reveal())
+        limit = obligations.read_bytes
         try:
-            reply = bounded.send(request, max_bytes=room, timeout_s=deadline - self.monotonic())
+            reply = bounded.send(request, max_bytes=limit, timeout_s=deadline - self.monotonic())
         except bounded.Failure as failure:
             return _failed(plan, credential, failure)
-        return _answered(plan, credential, reply, obligations.read_bytes)
+        return _answered(plan, credential, reply, limit)
 
     def _credential(self, plan: CallApi, permit: Permit, deadline: float) -> Credential:
         caller = permit.caller
@@ -85,9 +85,15 @@ class Api:
 
 
 def redact(body: bytes, token: Secret) -> bytes:
-    """Replace a token in an answer, and its signature where that stands alone."""
+    """Replace a token in an answer, its signature alone, and the start of either at a cut end."""
     value = token.reveal().encode()
-    return body.replace(value, _REDACTED).replace(value.rpartition(b".")[2], _REDACTED)
+    for part in (value, value.rpartition(b".")[2]):
+        body = body.replace(part, _REDACTED)
+        for length in range(min(len(part), len(body)), _TELLING - 1, -1):
+            if body.endswith(part[:length]):
+                body = body[:-length] + _REDACTED
+                break
+    return body
 
 
 def _headers(plan: CallApi, token: Secret) -> dict[str, str]:
@@ -107,7 +113,7 @@ def _answered(plan: CallApi, credential: Credential, reply: bounded.Reply, limit
         data=data,
         reason=reason,
         message=message,
-        truncated=not reply.whole or len(content) > limit,
+        truncated=not reply.whole,
     )
 
 

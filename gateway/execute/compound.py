@@ -68,9 +68,11 @@ class _Line:
         parts = self._permitted(group)
         try:
             results = self._results(parts)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every part gets an outcome
+        except BaseException as error:  # every part gets an outcome, also of an interrupt
             fault = result_of_fault(error)
             self._settle(parts, [fault] * len(parts))
+            if not isinstance(error, Exception):
+                raise
             raise self._stop(fault.reason, fault.message, fault.status) from None
         self._settle(parts, [result for result, _ in results])
         for result, _ in results:
@@ -129,7 +131,6 @@ class _Line:
     def _end(self, permit: Permit, result: Result) -> None:
         self.segments.append({"status": str(result.status), "reason": result.reason, **result.data})
         self.settle(permit, result)
-        permit.action.release()
 
     def _stop(self, reason: str, message: str, status: Status = Status.NOT_STARTED) -> _Stop:
         """End the line; a line of which a part has run is not `not_started`."""

@@ -20,7 +20,7 @@ def result_of_fault(fault: BaseException) -> Result:
     """Return the result that stands for a fault raised while executing."""
     if isinstance(fault, ExecutionError):
         return Result(status=Status(fault.status), reason=fault.code, message=str(fault))
-    if isinstance(fault, KeyboardInterrupt):
+    if not isinstance(fault, Exception):
         message = "interrupted; it may have had an effect"
         return Result(status=Status.UNKNOWN, reason="cancelled", message=message)
     code = fault.code if isinstance(fault, CounterfoilError) else "internal_error"

@@ -61,13 +61,15 @@ class Execute:
     def execute(self, permit: Permit, submit: Submit, settle: Settle) -> Result:
         """Spend the permit and say what came of it; a fault is a result too, never a raise.
 
+        An interrupt goes on to the pipeline, which records it.
+
         Raises:
             InvariantError: the permit was spent before.
         """
         plan = permit.use().plan
         try:
             return self._carry_out(plan, permit, submit, settle)
-        except (Exception, KeyboardInterrupt) as fault:  # noqa: BLE001 - the outcome is never lost
+        except Exception as fault:  # noqa: BLE001 - the outcome is never lost
             return result_of_fault(fault)
 
     def _carry_out(

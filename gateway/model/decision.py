@@ -12,7 +12,7 @@ from gateway.model.reasons import REASONS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obligations:
-    """What an allowed act owes. `hardlinks`: a link count above 1 was accepted by a rule.
+    """What an allowed act owes.
 
     `min_tier`: sandbox tier the rule demands (`A`, `B`), None for none. `network`: what the rule
     grants a command (`none`, `proxy`).

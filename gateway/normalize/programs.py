@@ -40,13 +40,13 @@ _BUILTIN_NAMES: Final = (
 )
 _MULTI_CALL: Final = frozenset({"busybox", "toybox", "coreutils"})
 _WRAPPER_NAMES: Final = (
-    "at batch bwrap capsh catchsegv chpst choom chroot chrt coproc cpulimit crontab"
-    " daemonize dbus-launch dbus-run-session doas dumb-init eatmydata entr env expect"
-    " fakechroot fakeroot faketime firejail flock gdb i386 ionice ld.so linux32 linux64"
-    " ltrace newgrp nice nohup nsenter numactl parallel perf pkexec prlimit proot rlwrap"
-    " run-parts runcon runuser script scriptreplay setarch setpriv setsid sg softlimit ssh-agent sshpass"
-    " start-stop-daemon stdbuf strace su sudo sudoedit systemd-run taskset time timeout tini"
-    " torify torsocks tsocks unbuffer uname26 unshare valgrind watch x86_64 xargs xvfb-run"
+    "at batch bwrap capsh catchsegv choom chpst chroot chrt coproc cpulimit crontab daemonize"
+    " dbus-launch dbus-run-session doas dumb-init eatmydata entr env expect fakechroot"
+    " fakeroot faketime firejail flock gdb i386 ionice ld.so linux32 linux64 ltrace newgrp"
+    " nice nohup nsenter numactl parallel perf pkexec prlimit proot rlwrap run-parts runcon"
+    " runuser script scriptreplay setarch setpriv setsid sg softlimit ssh-agent sshpass start-"
+    " stop-daemon stdbuf strace su sudo sudoedit systemd-run taskset time timeout tini torify"
+    " torsocks tsocks uname26 unbuffer unshare valgrind watch x86_64 xargs xvfb-run"
 )
 _BUILTINS: Final = frozenset(_BUILTIN_NAMES.split())
 _WRAPPERS: Final = _MULTI_CALL | frozenset(_WRAPPER_NAMES.split())
@@ -164,7 +164,8 @@ def _trusted(
     real: list[str] = []
     links = 0
     status = os.lstat("/")
-    while waiting:
+    problem = _problem("/", status, owners)
+    while waiting and problem is None:
         part = waiting.pop()
         if part == "..":
             del real[-1:]
@@ -175,8 +176,6 @@ def _trusted(
         except OSError:
             return None
         problem = _problem(here, status, owners)
-        if problem is not None:
-            return problem
         if not stat.S_ISLNK(status.st_mode):
             real.append(part)
             continue
@@ -187,6 +186,8 @@ def _trusted(
         if target.startswith("/"):
             real.clear()
         waiting.extend(_steps(target))
+    if problem is not None:
+        return problem
     if not stat.S_ISREG(status.st_mode) or not status.st_mode & 0o111:
         return None
     if roots.above(real) is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from gateway.kit import canon, posix
 from gateway.model.action import Action
 from gateway.model.decision import Decision, Obligations
+from gateway.model.event import Event, Kind
 from gateway.model.names import Effect, Json, Operation
 from gateway.model.outcome import Answer, Result
 from gateway.model.permit import Permit
@@ -58,14 +59,10 @@ def permit(
         plan=plan,
         release=release,
     )
-    return Permit.issue(
-        action=action,
-        decision=decision(obligations=obligations),
-        caller=caller,
-        action_id=action_id,
-        approval_id=None,
-        parent_id=parent_id,
+    intent = Event.of(
+        Kind.INTENT, caller, action_id, action, decision(obligations=obligations), parent_id
     )
+    return Permit.issue(intent)
 
 
 def command(cwd: Path, *argv: str, operands: Sequence[Operand] = ()) -> RunCommand:
@@ -125,6 +122,7 @@ class Road:
         assert isinstance(permit.action.plan, RunCommand)
         self.events.append(f"settle {permit.action.plan.argv[0]} {result.status}")
         self.settled.append(result)
+        permit.action.release()
         return Answer(decision=permit.decision, action_id=permit.action_id, result=result)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -161,12 +160,22 @@ def test_errors_stand_after_all_output(run):
     assert b"none" in result.content
 
 
-def test_an_unknown_ending_ends_the_line(run, monkeypatch):
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), ValueError("SECRET")])
+def test_every_permit_is_settled_whatever_happens(tmp_path, monkeypatch, fault):
+    def fail(*_: object) -> None:
+        raise fault
 
-    monkeypatch.setattr("gateway.execute.compound.run_pipeline", interrupted)
-    result, road = run("true ; touch made")
-    assert (result.status, result.reason) == (Status.UNKNOWN, "cancelled")
-    assert [one.reason for one in road.settled] == ["cancelled"]
-    assert os.listdir(road.cwd) == ["data"]  # noqa: PTH208
+    monkeypatch.setattr("gateway.execute.compound.run_pipeline", fail)
+    plan = line("true | cat ; touch made", tmp_path)
+    road = Road(tmp_path)
+    if isinstance(fault, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            run_compound(plan, permit(plan), road.submit, road.settle)
+        reason = "cancelled"
+    else:
+        result = run_compound(plan, permit(plan), road.submit, road.settle)
+        reason = "internal_error"
+        assert (result.status, result.reason) == (Status.UNKNOWN, reason)
+        assert "SECRET" not in result.message
+    assert [one.reason for one in road.settled] == [reason, reason]
+    assert not (tmp_path / "made").exists()
