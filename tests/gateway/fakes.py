@@ -69,10 +69,11 @@ class Decide:
         self.seen.append(state)
         if self.fault:
             raise self.fault
+        refusal = action.refusal
         return Decision(
-            effect=self.effect,
+            effect=Effect.DENY if refusal else self.effect,
             rule="a-rule",
-            reason="rule_match",
+            reason=refusal.reason if refusal else "rule_match",
             message="a rule of the policy matched",
             operation=action.operation,
             normalized=action.normalized,
