@@ -26,6 +26,7 @@ SNAPSHOT: Final = "snapshot.json"
 RESERVE_BYTES: Final = 65_536
 _SEGMENT: Final = re.compile(r"[0-9]{20}\.jsonl")
 _MAX_SMALL: Final = 16 * 1024 * 1024
+_DEAD: Final = frozenset({"Z", "X"})  # a process nobody has waited for yet
 _OPEN: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -167,9 +168,10 @@ def alive(writer: str, boot: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return a process's start time in clock ticks since boot, empty when it is gone."""
+    """Return a process's start time in clock ticks since boot, empty when it is gone or dead."""
     try:
         stat_line = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-    return stat_line.rpartition(")")[2].split()[19]
+    words = stat_line.rpartition(")")[2].split()
+    return "" if words[0] in _DEAD else words[19]

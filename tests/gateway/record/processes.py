@@ -37,8 +37,10 @@ def run(root: Path, mode: str, *before: str) -> tuple[int, list[str]]:
 
 def kill(process: subprocess.Popen[str]) -> list[str]:
     """Kill a worker this moment; return the whole lines it said."""
-    process.kill()
-    out, _ = process.communicate(timeout=TIMEOUT)
+    with process:
+        process.kill()
+        assert process.stdout is not None
+        out = process.stdout.read()
     return [line for line in out.splitlines(keepends=True) if line.endswith("\n")]
 
 

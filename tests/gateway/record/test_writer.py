@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -596,3 +597,40 @@ def test_nothing_left_open_after_a_refused_start(tmp_path: Path) -> None:
         with pytest.raises(RecordError):
             opened(tmp_path)
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_a_cut_log_can_be_kept_and_a_new_one_begun(tmp_path: Path) -> None:
+    """The commands of docs/audit.md."""
+    with opened(tmp_path) as log:
+        run_one(log)
+    segment(tmp_path).write_bytes(b"")
+    with pytest.raises(RecordError, match="records were cut"):
+        opened(tmp_path)
+    text = (Path(__file__).parents[3] / "docs" / "audit.md").read_text()
+    commands = next(line for line in text.splitlines() if line.startswith("mkdir kept"))
+    subprocess.run(["sh", "-c", commands], cwd=tmp_path, check=True)
+    with opened(tmp_path) as log:
+        run_one(log)
+    assert verified(tmp_path).code is Code.OK
+    assert (tmp_path / "kept" / "head" / "checkpoint").exists()
+
+
+@pytest.mark.needs("jq")
+def test_the_chain_can_be_followed_by_hand(tmp_path: Path) -> None:
+    """The loop of docs/audit.md."""
+    with opened(tmp_path, segment_bytes=1500) as log:
+        for _ in range(3):
+            run_one(log)
+    text = (Path(__file__).parents[3] / "docs" / "audit.md").read_text()
+    loop = "prev=$(printf" + text.partition("prev=$(printf")[2].partition("```")[0]
+
+    def said() -> str:
+        done = subprocess.run(
+            ["sh", "-c", loop], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    assert said() == ""
+    path = min((tmp_path / "log").glob("*.jsonl"))
+    path.write_bytes(path.read_bytes().replace(b'"alice"', b'"malic"', 1))
+    assert said().count("does not follow") == 1

@@ -20,6 +20,7 @@ from gateway.record.writer import Log
 from tests.gateway.fakes import Execute, Stages, request
 from tests.gateway.record.samples import (
     KEYS,
+    SCOPE,
     caller,
     denied,
     intent,
@@ -42,6 +43,7 @@ def append_for_ever(log: Log) -> None:
         say(f"intent {action_id}")
         log.append(outcome(action_id), sync=False)
         say(f"outcome {action_id}")
+        log.state(SCOPE)
         log.append(denied(action_id + "-d"), sync=False)
         say(f"denied {action_id}-d")
 
@@ -107,7 +109,9 @@ def main(root: Path, mode: str) -> int:
             with log:
                 say(f"recovered {mended}")
         else:
-            with opened(root) as log:
+            # Small segments where many writers run, so that they are turned often.
+            size = 4000 if mode == "forever" else 1 << 26
+            with opened(root, segment_bytes=size) as log:
                 say("open")
                 MODES[mode](log)
     except CounterfoilError as error:
