@@ -12,13 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gateway.errors import CounterfoilError, ExecutionError
+from gateway.kit import canon
+from gateway.model.action import Action, Refusal
 from gateway.model.approval import Question, Verdict
 from gateway.model.decision import Decision
 from gateway.model.event import Event, Kind
-from gateway.model.names import Effect, Status
+from gateway.model.names import Effect, Operation, Status
 from gateway.model.outcome import Answer, Result
 from gateway.model.permit import Permit
 from gateway.model.ports import Approver, Decider, Executor, Normalizer, Observer, Recorder
+from gateway.model.reasons import REASONS
 from gateway.model.request import ActionRequest, Caller
 
 _log = logging.getLogger(__name__)
@@ -70,7 +73,7 @@ class Pipeline:
     def settle(self, permit: Permit, result: Result) -> Answer:
         """Observe, record the outcome, release. What cannot be observed or recorded is withheld."""
         try:
-            seen = self.observer.observe(permit, result)
+            seen = self._observe(permit, result)
             self.recorder.append(permit.outcome(seen), sync=False)
         except Exception as error:  # noqa: BLE001 - nothing unobserved or unrecorded goes out
             seen = Result(status=Status.UNKNOWN, reason=_code(error), message=_said(error))
@@ -78,12 +81,33 @@ class Pipeline:
             permit.action.release()
         return Answer(decision=permit.decision, action_id=permit.action_id, result=seen)
 
+    def _observe(self, permit: Permit, result: Result) -> Result:
+        """Observe; a fault in it withholds the content, and the outcome is still recorded."""
+        try:
+            return self.observer.observe(permit, result)
+        except Exception as error:  # noqa: BLE001 - nothing unobserved goes out
+            return Result(status=Status.UNKNOWN, reason=_code(error), message=_said(error))
+
+    def _normalize(self, request: ActionRequest) -> Action:
+        """Normalize; a fault in it makes a refused act, which is denied and recorded like any."""
+        try:
+            return self.normalizer.normalize(request)
+        except Exception as error:  # noqa: BLE001 - an exception is a deny
+            reason = _code(error)
+            return Action(
+                tool=request.tool,
+                operation=Operation.UNKNOWN,
+                normalized={},
+                digest=canon.digest({}),
+                refusal=Refusal(reason=reason, message=_said(error) or REASONS[reason]),
+            )
+
     def _judge(
         self, kind: Kind, request: ActionRequest, caller: Caller, parent: Permit | None
     ) -> Event:
         """Normalize and decide; a fault in either is a deny."""
         start = self.timer_ns()
-        action = self.normalizer.normalize(request)
+        action = self._normalize(request)
         try:
             state = self.recorder.state(caller.scope)
             decision = self.decider.decide(action, caller, state)
