@@ -35,7 +35,7 @@ class Person:
             stderr=subprocess.PIPE,
             pass_fds=[slave],
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0),
+            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
         os.close(slave)
 
@@ -56,11 +56,16 @@ class Person:
                 self._read(QUIET_S)
         self.type("\r")
 
+    def hang_up(self) -> None:
+        """Close the person's side of the terminal."""
+        os.close(self.master)
+        self.master = -1
+
     def ended(self) -> tuple[int, str, str]:
         """Wait for the end: exit status, standard output, standard error."""
         out, err = self.process.communicate(timeout=LIMIT_S)
         with contextlib.suppress(TimeoutError, EOFError):
-            while True:
+            while self.master >= 0:
                 self._read(0)
         return self.process.returncode, out.decode(), err.decode()
 
@@ -77,7 +82,8 @@ class Person:
     def close(self) -> None:
         self.process.kill()
         self.process.communicate()
-        os.close(self.master)
+        if self.master >= 0:
+            os.close(self.master)
 
 
 @contextlib.contextmanager
