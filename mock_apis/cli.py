@@ -2,7 +2,7 @@
 
 Every option may stand in a TOML file given with `--config`; a flag wins over the file. Refused with
 exit code 1: an unknown key, a missing option, an address that is not loopback. One JSON line on
-standard output says that the API answers; after that the process writes nothing.
+standard output says that the API answers; after that nothing more comes there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import sys
 import time
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from broker.errors import ConfigError
 from broker.resource import ResourceConfig, assertion_source
 from mock_apis import calendar, files, mail, naive, serving
 from mock_apis.journal import Journal
@@ -32,19 +33,21 @@ APIS: dict[str, ModuleType] = {"calendar": calendar, "mail": mail, "files": file
 NAIVE = "naive"
 USAGE = 1
 
+_Path = Annotated[Path, Field(strict=False)]
+
 
 class Options(BaseModel):
     """What the file and the flags say together."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    journal: Path
+    journal: _Path
     listen: str = "127.0.0.1:0"
     fd: int | None = None
     issuer: str | None = None
     base_url: str | None = None
     client_id: str | None = None
-    key: Path | None = None
+    key: _Path | None = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,13 +62,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     api = flags.pop("api")
     config: Path | None = flags.pop("config")
     try:
-        options = _options(config, {name: value for name, value in flags.items() if value})
-        listener = serving.listen(options.listen) if not options.fd else serving.adopt(options.fd)
-        with listener:
+        options = _options(
+            config, {name: value for name, value in flags.items() if value is not None}
+        )
+        with (
+            serving.listen(options.listen)
+            if options.fd is None
+            else serving.adopt(options.fd) as listener
+        ):
             address = serving.address_of(listener)
             app = _application(api, options, base_url=options.base_url or address)
             serving.serve(app, listener, ready={"api": api, "address": address}, say=_say_at_once)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ConfigError) as error:
         parser.error(str(error))
     return 0
 

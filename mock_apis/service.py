@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask import Flask, Response, jsonify, request
 from pydantic import BaseModel, ConfigDict, ValidationError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from broker.resource import Refusal, ResourceConfig, ResourceServer, VerifiedCall
 from mock_apis.journal import NO_EFFECT, Entry, Journal
@@ -189,7 +189,10 @@ def _refused(refusal: Refusal) -> Entry:
 def _http_error(error: HTTPException, journal: Journal) -> Response:
     status = error.code or 500
     journal.write(Entry(outcome="refused", status=status, reason=f"http_{status}"))
-    return _error(status, f"http_{status}", error.name)
+    response = _error(status, f"http_{status}", error.name)
+    if isinstance(error, MethodNotAllowed):
+        response.allow.update(error.valid_methods or ())
+    return response
 
 
 def _error(status: int, reason: str, message: str) -> Response:

@@ -1,7 +1,8 @@
 """Serve one application on a loopback socket until told to stop.
 
 The ready line is written after the server has answered a real request, so whoever waits for it can
-connect at once. SIGTERM and SIGINT end the process cleanly. Refused: an address that is not
+connect at once. SIGTERM and SIGINT end the process cleanly; they are waited for and not handled,
+so none can interrupt what it is to end, and a process serves once. Refused: an address that is not
 loopback, because one of the applications is insecure on purpose and the others hold no TLS.
 """
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 REQUEST_TIMEOUT_S = 10
 
+_PORTS = 65536
+_POLL_S = 0.1
+_STOP = {signal.SIGTERM, signal.SIGINT}
+
 
 class _QuietHandler(WSGIRequestHandler):
     """Writes no access log (the journal is the log) and gives up on a silent client."""
@@ -37,13 +42,13 @@ class _QuietHandler(WSGIRequestHandler):
 
 def listen(address: str) -> socket.socket:
     """Return a listening socket for HOST:PORT, loopback only; port 0 takes a free one."""
-    host, colon, port = address.rpartition(":")
+    host, _, port = address.rpartition(":")
     try:
         ip = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
-        number = int(port)
+        number = range(_PORTS).index(int(port))
     except ValueError:
         raise ValueError("listen: use HOST:PORT with an IP address, as 127.0.0.1:8101") from None
-    if not ip.is_loopback or not colon:
+    if not ip.is_loopback:
         raise ValueError("listen: only a loopback address is served, as 127.0.0.1:8101")
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET  # noqa: PLR2004
     return socket.create_server((str(ip), number), family=family)
@@ -53,10 +58,14 @@ def adopt(descriptor: int) -> socket.socket:
     """Return the listening loopback socket that was inherited as this descriptor."""
     try:
         listener = socket.socket(fileno=descriptor)
-        listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    except OSError:
+    except (OSError, ValueError):
         raise ValueError("fd: not an inherited socket") from None
-    if not listening or not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+    internet = listener.family in {socket.AF_INET, socket.AF_INET6}
+    if (
+        not internet
+        or not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        or not ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+    ):
         listener.close()
         raise ValueError("fd: not a listening loopback socket")
     return listener
@@ -72,19 +81,17 @@ def serve(
     app: Flask, listener: socket.socket, *, ready: dict[str, Any], say: Callable[[str], object]
 ) -> None:
     """Serve until SIGTERM or SIGINT; say the ready line once a request has been answered."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # before the threads, which inherit it
     host, port = listener.getsockname()[:2]
     server = make_server(
         host, port, app, threaded=True, request_handler=_QuietHandler, fd=listener.fileno()
     )
-    thread = threading.Thread(target=server.serve_forever, name="serve")
+    thread = threading.Thread(target=server.serve_forever, args=[_POLL_S], name="serve")
     thread.start()
     try:
         _probe(host, port)
         say(json.dumps({"ready": True, **ready}) + "\n")
-        stop.wait()
+        signal.sigwait(_STOP)
     finally:
         server.shutdown()
         thread.join()

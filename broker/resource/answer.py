@@ -60,7 +60,6 @@ class _Answer(BaseModel):
     iat: _Time
     exp: _Time
     authorization_details: Annotated[list[_Call], Field(min_length=1, max_length=1)]
-    cnf: Any = None
 
 
 def parse(raw: bytes) -> TokenFacts | None:

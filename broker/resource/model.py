@@ -3,7 +3,8 @@
 Every refusal is a member of one table that fixes its HTTP status, its OAuth error code and its
 sentence, so no check can invent an answer. No representation here shows a token or a body. A
 configuration that could make a comparison ambiguous (a base URL with a query, user information or
-a trailing slash) is refused when it is built.
+a trailing slash) is refused when it is built, and so is plain http to another machine: tokens and
+assertions travel there.
 
 Source: RFC 6750 §3.1 (error codes), RFC 8693 §4.1 (`act`), RFC 9396 §2 (`authorization_details`).
 """
@@ -14,10 +15,44 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+from broker.config import LOOPBACK_HOSTS
 from broker.errors import BrokerError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_BASE_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-])?")
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])"
+    r"(?::(?P<port>[1-9][0-9]{0,4}))?(?P<path>(?:/[A-Za-z0-9._~-]+)*)"
+)
+_MAX_PORT = 65535
+_MAX_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Url:
+    """A configured URL, taken apart."""
+
+    tls: bool
+    host: str
+    port: int
+    path: str
+
+
+def parse_url(name: str, text: str) -> Url:
+    """Take a configured URL apart; ValueError names the setting and what it must look like."""
+    match = _URL.fullmatch(text)
+    if match is None or int(match["port"] or 0) > _MAX_PORT:
+        raise ValueError(
+            f"{name}: use http(s)://host[:port][/path] in lower case; no user, query or final slash"
+        )
+    tls = match["scheme"] == "https"
+    if not tls and match["host"] not in LOOPBACK_HOSTS:
+        raise ValueError(f"{name}: plain http is for loopback only; use https")
+    return Url(
+        tls=tls,
+        host=match["host"].strip("[]"),
+        port=int(match["port"] or (443 if tls else 80)),
+        path=match["path"],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +74,11 @@ class ResourceConfig:
                     f"{name}: use 1 to 100 of A-Z a-z 0-9 . _ - (letter or digit first)"
                 )
         for name in ("base_url", "issuer", "introspection_url"):
-            if not _BASE_URL.fullmatch(getattr(self, name)):
-                raise ValueError(
-                    f"{name}: use http(s)://host[:port][/path]; no user, query or final slash"
-                )
-        for name in ("max_body_bytes", "timeout_s"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name}: must be above 0")
+            parse_url(name, getattr(self, name))
+        if self.max_body_bytes < 0:
+            raise ValueError("max_body_bytes: must not be negative")
+        if not 0 < self.timeout_s <= _MAX_TIMEOUT_S:
+            raise ValueError(f"timeout_s: must be above 0 and at most {_MAX_TIMEOUT_S}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +171,7 @@ class Reason(Enum):
         "length_required",
         411,
         "invalid_request",
-        "send Content-Length; Transfer-Encoding is not accepted",
+        "send one Content-Length in digits; Transfer-Encoding is not accepted",
     )
     BODY_TOO_LARGE = ("body_too_large", 413, "invalid_request", "the body is over the limit")
     BODY_INCOMPLETE = (

@@ -2,12 +2,12 @@
 
 The URI is our configured base URL plus the request target as received; `Host`, `Forwarded` and
 their kin are never read. The body is read once, with a limit, and the view gets these same bytes.
-Refused: no token, more than one `Authorization` (servers join repeated headers with a comma, which
-no Bearer token holds), another scheme, a token in query or form, an absolute request target, a
-body without a length.
+Refused: no token (another scheme is none), more than one `Authorization` (servers join repeated
+headers with a comma, which no Bearer token holds), a token in query or form, an absolute request
+target, a body without one plain length.
 
-Source: RFC 6750 §2 and §5.3, RFC 9110 §11.4, RFC 9112 §3.2 (target forms) and §6.1
-(Transfer-Encoding).
+Source: RFC 6750 §2, §3.1 (no error code for another scheme) and §5.3, RFC 9110 §11.4, RFC 9112
+§3.2 (target forms), §6.1 (Transfer-Encoding) and §6.3 (Content-Length).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 MAX_TOKEN_CHARS = 8192
 
+_SCHEME = re.compile(r"bearer(?![A-Za-z0-9._~+/-])", re.IGNORECASE | re.ASCII)
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] ([A-Za-z0-9._~+/-]+=*)")
+_LENGTH = re.compile(r"[0-9]{0,15}")
 _TARGET = re.compile(r"/(?!/)[\x21\x22\x24-\x7e]*")
 _FORM = "application/x-www-form-urlencoded"
 _PARAMETER = "access_token"
@@ -50,16 +52,17 @@ def read(request: Request, *, base_url: str, max_body_bytes: int) -> Received | 
 
 
 def _token(header: object) -> str | Reason:
-    if header is None:
+    if not isinstance(header, str) or not _SCHEME.match(header.lstrip(" \t")):
         return Reason.NO_TOKEN
-    match = _BEARER.fullmatch(header) if isinstance(header, str) else None
+    match = _BEARER.fullmatch(header)
     if match is None or len(match[1]) > MAX_TOKEN_CHARS:
         return Reason.MALFORMED_AUTHORIZATION
     return match[1]
 
 
 def _body(request: Request, limit: int) -> bytes | Reason:
-    if "HTTP_TRANSFER_ENCODING" in request.environ:
+    plain = _LENGTH.fullmatch(request.environ.get("CONTENT_LENGTH") or "")
+    if plain is None or "HTTP_TRANSFER_ENCODING" in request.environ:
         return Reason.LENGTH_REQUIRED
     request.max_content_length = limit
     try:

@@ -12,13 +12,14 @@ server checks'.
 from __future__ import annotations
 
 import functools
+import logging
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from flask import Response, jsonify, request
 
 from broker.resource import answer, check
 from broker.resource import request as incoming
-from broker.resource.introspection import Introspector, plain_session
+from broker.resource.introspection import Introspector
 from broker.resource.model import (
     BrokerFaultError,
     Endpoint,
@@ -38,6 +39,7 @@ P = ParamSpec("P")
 
 _UNAVAILABLE = 503
 _RETRY_AFTER_S = "1"
+_log = logging.getLogger(__name__)
 
 
 def _tell_nobody(_refusal: Refusal) -> None:
@@ -58,7 +60,7 @@ class ResourceServer:
         self.config = config
         self._clock = clock
         self._on_refusal = on_refusal
-        self._introspector = Introspector(config, assertion=assertion, session=plain_session())
+        self._introspector = Introspector(config, assertion=assertion)
 
     def requires(
         self, *, operation: str, scope: str
@@ -121,12 +123,13 @@ class ResourceServer:
         try:
             facts = answer.parse(self._introspector.ask(token))
         except BrokerFaultError as fault:
+            _log.warning("no verdict: %r", str(fault))
             return fault.reason
         return Reason.TOKEN_INACTIVE if facts is None else facts
 
     def _refuse(self, refusal: Refusal) -> Response:
         reason = refusal.reason
-        response = jsonify(error=reason.error or "invalid_token", error_description=reason.sentence)
+        response = jsonify(error=reason.error or reason.code, error_description=reason.sentence)
         response.status_code = reason.status
         response.headers["Cache-Control"] = "no-store"
         if reason.status == _UNAVAILABLE:

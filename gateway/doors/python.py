@@ -20,7 +20,7 @@ from typing import Literal, Self
 
 from gateway.assembly.build import Options, options_from
 from gateway.doors.deny import standing_deny
-from gateway.errors import CounterfoilError
+from gateway.errors import CounterfoilError, InvariantError
 from gateway.link.link import InProcess, connect
 from gateway.model.decision import Decision
 from gateway.model.names import Json
@@ -77,9 +77,11 @@ class Guard:
         return self._link.run(request)
 
     def close(self) -> None:
-        """Give everything back; the log is synced. Safe to call twice."""
-        if self._link is not None:
-            self._link.close()
+        """Give everything back; the log is synced. Safe to call twice; a closed guard denies."""
+        link, self._link = self._link, None
+        if link is not None:
+            self._fault = InvariantError("the guard is closed; open another")
+            link.close()
 
     def __enter__(self) -> Self:
         return self
