@@ -27,7 +27,7 @@ lint: $(VENV)/.development  ## style, types, import contracts
 	@$(BIN)/lint-imports
 
 bench: $(VENV)/.development  ## every figure, as a ratio against its reference in the same run
-	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for name in road; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name $(ARGS) || exit 1; done
 
 soak: $(VENV)/.development  ## the long loops: fuzzing, kills, races
 	@COUNTERFOIL_SOAK=1 $(PYTEST) -n auto -q --timeout 3600 $(ARGS)

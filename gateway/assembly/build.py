@@ -241,7 +241,9 @@ def _normalize_settings(
         guard=Guard(is_protected=lambda path: any(one.matches(path) for one in globs), literal=own),
         apis=config.catalogue(),
         programs=config.programs,
-        protected=tuple(glob.text for layer in layers for glob in layer.policy.protected_globs),
+        protected=tuple(
+            glob.effective for layer in layers for glob in layer.policy.protected_globs
+        ),
         read_bytes=min(layer.policy.limits.read_bytes for layer in layers),
     )
 

@@ -15,7 +15,6 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-import gateway
 from gateway.assembly.build import check_apart, log_settings
 from gateway.assembly.config import PolicyRef, parse_config
 from gateway.assembly.places import Places
@@ -103,7 +102,7 @@ def register(where: Places, before: PolicyRef, *, path: str, digest: str) -> Non
 
 def starter_policy() -> str:
     """Return the shipped starter policy."""
-    package = Path(gateway.__file__).parent
+    package = Path(__file__).parent.parent
     for folder in (package / "policies", package.parent / "policies"):
         path = folder / "default.yaml"
         if path.is_file():

@@ -38,6 +38,7 @@ BEFORE_RULES: Final = (
 )
 """What is asked before any rule, in this order."""
 _SHOWN: Final = 3
+_PATH_SHOWN: Final = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,7 @@ class Decide:
 
     def decide(self, action: Action, caller: Caller, state: SessionState) -> Decision:
         """Judge every resource alone and return the strictest verdict."""
-        named_secret = any(map(self.builtin.protects, action.resources))
-        ruling = self.before_rules(action, state, named_secret=named_secret)
+        ruling = self.before_rules(action, state)
         rulings = [ruling] if ruling is not None else []
         if not rulings:
             rulings = [self.rule_on(resource, caller, state) for resource in action.resources]
@@ -94,21 +94,24 @@ class Decide:
             action_digest=action.digest,
             policy_digest=self.policy.digest,
             labels=tuple(sorted(state.taint)),
-            taint=self._taint(action, named_secret=named_secret),
+            taint=self._taint(action),
             obligations=self.obligations(action.resources, rulings),
         )
 
-    def _taint(self, action: Action, *, named_secret: bool) -> frozenset[Taint]:
-        """Naming a protected path taints, and so does a path of our own: the keys are there."""
-        own = any(
-            isinstance(resource, PathResource) and self.builtin.is_own(resource)
+    def _taint(self, action: Action) -> frozenset[Taint]:
+        """Naming a protected path taints, and so does a path of our own: the keys are there.
+
+        What a walk would merely reach is denied like the rest, but nobody named it.
+        """
+        named = any(
+            isinstance(resource, PathResource)
+            and resource.named
+            and (self.builtin.protects(resource) or self.builtin.is_own(resource))
             for resource in action.resources
         )
-        return frozenset({Taint.ATTEMPTED}) if named_secret or own else frozenset()
+        return frozenset({Taint.ATTEMPTED}) if named else frozenset()
 
-    def before_rules(
-        self, action: Action, state: SessionState, *, named_secret: bool
-    ) -> Ruling | None:
+    def before_rules(self, action: Action, state: SessionState) -> Ruling | None:
         """Return the deny that no rule can change, if there is one."""
         if action.refusal is not None:
             return _deny("builtin:normalize", action.refusal.reason, action.refusal.message)
@@ -116,8 +119,9 @@ class Decide:
             return _UNKNOWN
         if any(map(self.builtin.is_own, action.resources)):
             return _OWN
-        if named_secret:
-            return _PROTECTED
+        secret = next(filter(self.builtin.protects, action.resources), None)
+        if isinstance(secret, PathResource):
+            return _protected(secret)
         if state.suspended:
             return _SUSPENDED
         if state.taint and (
@@ -189,6 +193,15 @@ def _matched(rule: CompiledRule) -> Ruling:
     return Ruling(effect=rule.effect, rule=rule.id, reason="rule_match", message=message, by=rule)
 
 
+def _protected(resource: PathResource) -> Ruling:
+    how = "" if resource.named else "; the command would reach it: start lower, or leave it out"
+    return _deny(
+        "builtin:protected",
+        "fs_protected",
+        f"{resource.path[:_PATH_SHOWN]} is protected by the policy, and no rule can allow it{how}.",
+    )
+
+
 def _linked(resource: Resource) -> bool:
     return isinstance(resource, PathResource) and resource.links > 1
 
@@ -216,6 +229,7 @@ _MESSAGES: Final = {
     Effect.ASK: f"Rule {{rule}} wants a person to approve. {NO_CONSENT}",
     Effect.DENY: "Denied by rule {rule}.",
 }
+
 _UNKNOWN: Final = _deny(
     "builtin:unknown",
     "unknown_operation",
@@ -225,12 +239,6 @@ _OWN: Final = _deny(
     "builtin:self-protection",
     "self_protection",
     "The act reaches for counterfoil's own files, commands or services. No rule can allow it.",
-)
-_PROTECTED: Final = _deny(
-    "builtin:protected",
-    "fs_protected",
-    "The path is protected by the policy. No rule can allow it; paths that are not protected may "
-    "be allowed.",
 )
 _SUSPENDED: Final = _deny(
     "builtin:suspended",

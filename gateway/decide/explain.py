@@ -94,8 +94,7 @@ class Explanation:
 
 def explain(decider: Decide, action: Action, caller: Caller, state: SessionState) -> Explanation:
     """Explain one decision; nothing is recorded and nothing changes."""
-    named_secret = any(map(decider.builtin.protects, action.resources))
-    stopped = decider.before_rules(action, state, named_secret=named_secret)
+    stopped = decider.before_rules(action, state)
     return Explanation(
         decision=decider.decide(action, caller, state),
         before=tuple(_before(None if stopped is None else stopped.rule)),

@@ -50,6 +50,14 @@ class Wild(Enum):
 
 Token: TypeAlias = str | Wild
 
+_TEXT: Final = {
+    Wild.ONE: "?",
+    Wild.RUN: "*",
+    Wild.DIRECTORIES: "**/",
+    Wild.SUBTREE: "/**",
+    Wild.NAME_ONE: "?",
+    Wild.NAME_RUN: "*",
+}
 _REGEX: Final = {
     Wild.ONE: "[^/]",
     Wild.RUN: "[^/]*",
@@ -86,6 +94,11 @@ class Glob:
         """The literal start, up to the first wildcard."""
         first = self.tokens[0]
         return first if isinstance(first, str) else ""
+
+    @property
+    def effective(self) -> str:
+        """The glob with its variables filled in, as text."""
+        return "".join(one if isinstance(one, str) else _TEXT[one] for one in self.tokens)
 
     @property
     def exact(self) -> bool:

@@ -13,6 +13,7 @@ Source: CWE-78 (command injection), CWE-367 (time of check, time of use).
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable
 from typing import Final
@@ -62,7 +63,7 @@ def verify(plan: RunCommand) -> None:
     if found != plan.executable_identity:
         raise changed(plan.executable)
     for operand in plan.operands:
-        if _facts(_found(operand)) != _facts(operand.identity):
+        if not _same(_found(operand), operand.identity):
             raise changed(operand.path)
 
 
@@ -94,16 +95,21 @@ def _judge(plan: RunCommand, ending: Ending, stopped: str) -> tuple[str, str, St
     return "internal_error", f"{name}: nobody can say how it ended", Status.UNKNOWN
 
 
-def _found(operand: Operand) -> Identity:
+def _found(operand: Operand) -> os.stat_result:
     try:
         fd = posix.open_beneath(operand.root_fd, operand.relative, os.O_PATH)
     except OSError:
         raise changed(operand.path) from None
     try:
-        return posix.identity(os.fstat(fd))
+        return os.fstat(fd)
     finally:
         os.close(fd)
 
 
-def _facts(identity: Identity) -> tuple[int, int, int, int]:
-    return identity.device, identity.inode, identity.size, identity.mtime_ns
+def _same(found: os.stat_result, judged: Identity) -> bool:
+    """Whether it is still the object that was judged; a directory may have got other entries."""
+    if (found.st_dev, found.st_ino) != (judged.device, judged.inode):
+        return False
+    if stat.S_ISDIR(found.st_mode):
+        return True
+    return (found.st_size, found.st_mtime_ns) == (judged.size, judged.mtime_ns)

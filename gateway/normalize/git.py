@@ -18,6 +18,7 @@ Source: git-config(1), gitglossary(7) pathspec, CVE-2022-24765.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 import stat
@@ -121,6 +122,7 @@ def _understand(argv: Sequence[str], cwd: Place, settings: Settings) -> Understo
         program=PROGRAM,
         argv=(argv[0], *_FIXED, subcommand, *_AFTER[subcommand], *words),
         resources=tuple(dict.fromkeys(resources)),
+        opened=repository.judged,
         environment={
             **_ENVIRONMENT,
             "GIT_DIR": repository.git_dir,
@@ -274,16 +276,14 @@ def _contents(
 
 def _look(repository: Repository, name: str, in_work_tree: bool) -> walk.Met:  # noqa: FBT001
     """Look how many names a tracked file has, when its copy in the work tree would be read."""
+    links = device = inode = 0
     if in_work_tree:
         relative = name if repository.relative == "." else f"{repository.relative}/{name}"
-        try:
+        with contextlib.suppress(OSError, ValueError):  # not there: then nothing is read
             found = os.stat(relative, dir_fd=repository.root.fd, follow_symlinks=False)
-        except (OSError, ValueError):
-            pass
-        else:
             if stat.S_ISREG(found.st_mode):
-                return walk.Met(name, name, "f", 1, found.st_nlink, found.st_dev, found.st_ino)
-    return walk.Met(name, name, "f", 1, 1, 0, 0)
+                links, device, inode = found.st_nlink, found.st_dev, found.st_ino
+    return walk.Met(name, name, "f", 1, max(links, 1), device, inode)
 
 
 def _left_out(repository: Repository, protected: Iterable[str]) -> list[str]:

@@ -25,10 +25,12 @@ from typing import Final
 from gateway.kit import posix
 from gateway.model.action import Refusal
 from gateway.model.names import Operation
+from gateway.model.plan import Operand
 from gateway.normalize import git_config, git_index
 from gateway.normalize.hardlinks import Guard
-from gateway.normalize.path import Refused, locate
+from gateway.normalize.path import Located, Refused, locate
 from gateway.normalize.roots import Root, Roots
+from gateway.normalize.understood import Opened
 
 _STRICT: Final = posix.RESOLVE_NO_SYMLINKS | posix.RESOLVE_NO_XDEV
 _POINTER: Final = re.compile(r"gitdir: ([^\0\n]{1,3000})\n?\Z")
@@ -42,7 +44,8 @@ _MAY_LINK: Final = frozenset({"hooks"})  # no command that reads runs one
 class Repository:
     """Absolute paths of the work tree, its git directory, and the one with the configuration.
 
-    `root` is the root above the work tree, `relative` the work tree's path from it.
+    `root` is the root above the work tree, `relative` the work tree's path from it. `judged` are
+    the configuration files as they were judged; they must still be the same when git starts.
     """
 
     root: Root
@@ -50,6 +53,7 @@ class Repository:
     worktree: str
     git_dir: str
     common_dir: str
+    judged: tuple[Opened, ...]
 
 
 class _Refuse(Exception):  # noqa: N818 - it carries a verdict to the edge of this module
@@ -70,11 +74,11 @@ def find(roots: Roots, guard: Guard, root: Root, relative: str) -> Repository | 
 def tracked(roots: Roots, guard: Guard, repository: Repository) -> tuple[str, ...] | Refusal:
     """Return the paths the repository tracks, from the top of its work tree."""
     try:
-        fd = _directory(roots, guard, repository.git_dir)
+        directory = _directory(roots, guard, repository.git_dir)
         try:
-            raw = _read(fd, "index", git_index.MAX_BYTES)
+            raw = _read(directory.fd, "index", git_index.MAX_BYTES)
         finally:
-            os.close(fd)
+            os.close(directory.fd)
     except (_Refuse, OSError) as error:
         message = f"the repository's index cannot be read: {error}"
         return Refusal(reason="git_repository", message=message)
@@ -93,9 +97,14 @@ def _find(roots: Roots, guard: Guard, root: Root, relative: str) -> Repository:
             git_dir = root.join(".git" if top == "." else f"{top}/.git")
         else:
             git_dir = _pointed(roots, guard, root, top)
-        common_dir = _judge(roots, guard, git_dir, worktree)
+        common_dir, judged = _judge(roots, guard, git_dir, worktree)
         return Repository(
-            root=root, relative=top, worktree=worktree, git_dir=git_dir, common_dir=common_dir
+            root=root,
+            relative=top,
+            worktree=worktree,
+            git_dir=git_dir,
+            common_dir=common_dir,
+            judged=judged,
         )
     raise _Refuse(f"no .git at or above {root.join(relative)} beneath its root")
 
@@ -144,50 +153,73 @@ def _real(roots: Roots, guard: Guard, spelled: str, base: str, shown: str) -> st
     return found.resource.path
 
 
-def _directory(roots: Roots, guard: Guard, path: str) -> int:
+def _directory(roots: Roots, guard: Guard, path: str) -> Located:
     found = locate(roots, path, operation=Operation.FS_LIST, want="directory", guard=guard)
     if isinstance(found, Refused):
         raise _Refuse(found.refusal.message)
-    return found.fd
+    return found
 
 
-def _judge(roots: Roots, guard: Guard, git_dir: str, worktree: str) -> str:
+def _judge(
+    roots: Roots, guard: Guard, git_dir: str, worktree: str
+) -> tuple[str, tuple[Opened, ...]]:
     """Judge a git directory and the one it shares with others; return the latter."""
-    fd = _directory(roots, guard, git_dir)
+    entries: list[git_config.Entry] = []
+    judged: list[Opened] = []
+    directory = _directory(roots, guard, git_dir)
     try:
-        _no_links(fd, git_dir)
-        shared = _read(fd, "commondir", _MAX_POINTER)
-        configs = [_settings(fd, git_dir, "config.worktree")]
+        _no_links(directory.fd, git_dir)
+        shared = _read(directory.fd, "commondir", _MAX_POINTER)
+        _settings(directory, git_dir, "config.worktree", entries, judged)
     finally:
-        os.close(fd)
+        os.close(directory.fd)
     common = git_dir
     if shared is not None:
         spelled = shared.decode("utf-8", "replace").removesuffix("\n")
         common = _real(roots, guard, spelled, git_dir, f"{git_dir}/commondir")
-    fd = _directory(roots, guard, common)
+    directory = _directory(roots, guard, common)
     try:
-        _no_links(fd, common)
+        _no_links(directory.fd, common)
         for name in _ELSEWHERE:
-            if _kind(fd, name) is not None:
+            if _kind(directory.fd, name) is not None:
                 raise _Refuse(f"{common}/{name} adds objects from elsewhere")
-        configs.append(_settings(fd, common, "config"))
+        _settings(directory, common, "config", entries, judged)
+    finally:
+        os.close(directory.fd)
+    _check_settings(entries, git_dir, common, worktree)
+    return common, tuple(judged)
+
+
+def _settings(
+    directory: Located,
+    shown: str,
+    name: str,
+    entries: list[git_config.Entry],
+    judged: list[Opened],
+) -> None:
+    """Read and judge one configuration file; add its settings and which file it was."""
+    fd = _open(directory.fd, name)
+    if fd is None:
+        return
+    try:
+        raw = posix.read_all(fd, max_bytes=git_config.MAX_BYTES)
+        identity = posix.identity(os.fstat(fd))
     finally:
         os.close(fd)
-    _check_settings([one for config in configs for one in config], git_dir, common, worktree)
-    return common
-
-
-def _settings(fd: int, directory: str, name: str) -> tuple[git_config.Entry, ...]:
-    raw = _read(fd, name, git_config.MAX_BYTES)
-    if raw is None:
-        return ()
-    entries = git_config.parse(raw, f"{directory}/{name}")
-    if isinstance(entries, Refusal):
-        raise _Refuse(entries.message)
-    refusal = git_config.judge(entries, f"{directory}/{name}")
+    found = git_config.parse(raw, f"{shown}/{name}")
+    if isinstance(found, Refusal):
+        raise _Refuse(found.message)
+    refusal = git_config.judge(found, f"{shown}/{name}")
     if refusal is not None:
         raise _Refuse(refusal.message)
-    return entries
+    entries.extend(found)
+    operand = Operand(
+        root_fd=directory.root_fd,
+        relative=f"{directory.relative}/{name}",
+        path=f"{shown}/{name}",
+        identity=identity,
+    )
+    judged.append(Opened(operand=operand, is_directory=False))
 
 
 def _check_settings(
@@ -221,6 +253,17 @@ def _no_links(fd: int, shown: str) -> None:
 
 def _read(directory_fd: int, name: str, limit: int) -> bytes | None:
     """Read a regular file of an open directory; None when absent."""
+    fd = _open(directory_fd, name)
+    if fd is None:
+        return None
+    try:
+        return posix.read_all(fd, max_bytes=limit)
+    finally:
+        os.close(fd)
+
+
+def _open(directory_fd: int, name: str) -> int | None:
+    """Open a regular file of an open directory; None when absent."""
     try:
         fd = posix.open_beneath(directory_fd, name, os.O_RDONLY | os.O_NONBLOCK, resolve=_STRICT)
     except FileNotFoundError:
@@ -229,9 +272,7 @@ def _read(directory_fd: int, name: str, limit: int) -> bytes | None:
         if error.errno in {errno.ELOOP, errno.EXDEV, errno.ENXIO}:
             raise _Refuse(f"{name} is a symlink or no plain file") from None
         raise
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _Refuse(f"{name} is no plain file")
-        return posix.read_all(fd, max_bytes=limit)
-    finally:
-        os.close(fd)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise _Refuse(f"{name} is no plain file")

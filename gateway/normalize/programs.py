@@ -164,7 +164,8 @@ def _trusted(
     real: list[str] = []
     links = 0
     status = os.lstat("/")
-    while waiting:
+    problem = _problem("/", status, owners)
+    while waiting and problem is None:
         part = waiting.pop()
         if part == "..":
             del real[-1:]
@@ -175,8 +176,6 @@ def _trusted(
         except OSError:
             return None
         problem = _problem(here, status, owners)
-        if problem is not None:
-            return problem
         if not stat.S_ISLNK(status.st_mode):
             real.append(part)
             continue
@@ -187,6 +186,8 @@ def _trusted(
         if target.startswith("/"):
             real.clear()
         waiting.extend(_steps(target))
+    if problem is not None:
+        return problem
     if not stat.S_ISREG(status.st_mode) or not status.st_mode & 0o111:
         return None
     if roots.above(real) is not None:

@@ -71,7 +71,10 @@ class _Reach:
         top = located.resource.path.rstrip("/")
         for relative in relatives:
             one = PathResource(
-                operation=Operation.FS_LIST, path=f"{top}/{relative}", root=located.resource.root
+                operation=Operation.FS_LIST,
+                path=f"{top}/{relative}",
+                root=located.resource.root,
+                named=False,
             )
             self.resources[one] = None
 

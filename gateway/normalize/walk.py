@@ -127,6 +127,7 @@ def read_resources(
             also=tuple(other for other in names.get((one.device, one.inode), ()) if other != path),
             root=root_name,
             links=one.links,
+            named=False,
         )
         for path, one in reached
     ]

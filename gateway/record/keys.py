@@ -50,7 +50,12 @@ class LogKeys:
         return self.head.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
     def digest(self, field_name: str, value: Json) -> str:
-        """Return `hmac-sha256:<hex>` of a value under its field's name; its type counts too."""
+        """Return `hmac-sha256:<hex>` of a value under its field's name; its type counts too.
+
+        A text may be a file name that is not valid Unicode.
+        """
+        if isinstance(value, str):
+            return self.digest_bytes(f"{field_name}\0str", value.encode("utf-8", "surrogatepass"))
         message = canon.dumps([field_name, type(value).__name__, value])
         return "hmac-sha256:" + hmac.digest(self.secret, message, "sha256").hex()
 

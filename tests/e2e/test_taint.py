@@ -31,7 +31,6 @@ DISGUISES = [
     ("fs.write", {"path": ".env", "content": "x"}),
     ("fs.delete", {"path": "vault/key"}),
     ("shell.run", {"argv": ["cat", "src/a.py", ".env"]}),
-    ("shell.run", {"argv": ["grep", "-r", "KEY", "."]}),
     ("shell.run", {"argv": ["grep", "-f", ".env", "src/a.py"]}),
     ("shell.run", {"argv": ["git", "diff", "--no-index", ".env", "src/a.py"]}),
     ("shell.run", {"argv": ["sleep", ".env"]}),

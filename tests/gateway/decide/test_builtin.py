@@ -6,8 +6,8 @@ import pytest
 
 from gateway.decide.builtin import resolved
 from gateway.model.action import Refusal
-from gateway.model.names import Taint
-from gateway.model.resource import Resource
+from gateway.model.names import Operation, Taint
+from gateway.model.resource import PathResource, Resource
 from tests.gateway.decide.build import (
     ALICE,
     CLEAN,
@@ -63,6 +63,16 @@ EVERYTHING = [
 def test_own_things_are_denied_whatever_the_rules_say(resource: Resource) -> None:
     decision = decide(decider(*EVERYTHING), resource)
     assert said(decision) == ("deny", "builtin:self-protection", "self_protection")
+    assert bool(decision.taint) == isinstance(resource, PathResource)
+
+
+def test_what_a_walk_would_reach_is_denied_and_taints_nobody() -> None:
+    reached = PathResource(
+        operation=Operation.FS_READ, path=f"{ROOT}/.env", root="workspace", named=False
+    )
+    decision = decide(decider(*EVERYTHING, protected=["**/.env"]), reached)
+    assert said(decision) == ("deny", "builtin:protected", "fs_protected")
+    assert "would reach it" in decision.message
     assert not decision.taint
 
 

@@ -100,6 +100,10 @@ def within(desk: Desk, action: Action, operation: str) -> set[str]:
     }
 
 
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 @contextmanager
 def opened(tmp_path: Path, **changes: object) -> Iterator[Desk]:
     top = tmp_path.resolve()

@@ -109,7 +109,9 @@ def an_option(option: Option) -> st.SearchStrategy[list[str]]:
     values = (
         st.sampled_from(option.choices)
         if option.choices
-        else st.sampled_from({"format": ["%h %s", "x"]}.get(option.value, ["3"]))
+        else st.sampled_from(
+            {"format": ["%h %s", "x"], "letters": ["A", "ad"]}.get(option.value, ["3"])
+        )
     )
     return st.tuples(st.sampled_from(names), values).map(
         lambda pair: [f"{pair[0]}={pair[1]}" if pair[0].startswith("--") else "".join(pair)]

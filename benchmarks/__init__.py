@@ -1,0 +1,1 @@
+"""Figures, each as a ratio against its reference in the same run."""
