@@ -1,8 +1,7 @@
 """The one road: normalize, decide, approve, record, execute, observe. It knows the order, no more.
 
-`admit` goes up to the durable intent and gives a one-use permit; `settle` observes and records;
-`submit` brings acts found while executing back onto the road. What goes wrong before the intent is
-a deny; what goes wrong after it is an outcome.
+`admit` goes up to the durable intent, `settle` observes and records what came of it. What goes
+wrong before the intent is a deny; what goes wrong after it is an outcome.
 """
 
 from __future__ import annotations
