@@ -1,8 +1,7 @@
 """The one road: normalize, decide, approve, record, execute, observe. It knows the order, no more.
 
-`admit` runs up to the durable intent and gives a one-use permit; `settle` observes and records;
-`run` is admit, execute, settle; `submit` brings acts found while executing back onto the road.
-Whatever goes wrong before the intent is a deny; whatever goes wrong after it is an outcome.
+`admit` goes up to the durable intent, `settle` observes and records what came of it. What goes
+wrong before the intent is a deny; what goes wrong after it is an outcome.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gateway.model.request import ActionRequest, Caller
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The stages in their order. `new_id` gives unique ids, `timer_ns` a monotonic time in ns."""
+    """The stages in their order. `timer_ns` is a monotonic time in ns."""
 
     normalizer: Normalizer
     decider: Decider
@@ -83,7 +82,7 @@ class Pipeline:
             return faults.unknown(error)
 
     def _normalize(self, request: ActionRequest) -> Action:
-        """Normalize; a fault in it makes a refused act, which is denied and recorded like any."""
+        """Normalize; a fault in it makes a refused act, denied and recorded like any."""
         try:
             return self.normalizer.normalize(request)
         except Exception as error:  # noqa: BLE001 - an exception is a deny
@@ -146,6 +145,5 @@ class Pipeline:
         try:
             self.recorder.append(event, sync=bool(event.taint))
         except Exception as error:  # noqa: BLE001 - unrecordable is a deny
-            event = event.denied(faults.code(error), faults.said(error))
-            return Answer(decision=event.verdict, action_id=None)
-        return Answer(decision=event.verdict, action_id=event.action_id)
+            event = replace(event.denied(faults.code(error), faults.said(error)), action_id="")
+        return Answer(decision=event.verdict, action_id=event.action_id or None)

@@ -53,6 +53,7 @@ class Introspector:
             "client_assertion": self._assertion(),
         }
         expired = threading.Event()
+        answer, fault = b"", None
         try:
             address = (self._place.host, self._place.port)
             with (
@@ -61,12 +62,15 @@ class Introspector:
             ):
                 answer = self._exchange(plain, urlencode(form).encode("ascii"))
         except TimeoutError:
-            raise BrokerFaultError(Reason.BROKER_SLOW, "no answer in time") from None
+            expired.set()
+        except BrokerFaultError as error:
+            fault = error
         except (OSError, http.client.HTTPException):
-            if not expired.is_set():
-                raise BrokerFaultError(Reason.BROKER_UNREACHABLE, "no HTTP answer") from None
-        if expired.is_set():
+            fault = BrokerFaultError(Reason.BROKER_UNREACHABLE, "no HTTP answer")
+        if expired.is_set():  # what was read by then may be cut anywhere
             raise BrokerFaultError(Reason.BROKER_SLOW, "no whole answer in time")
+        if fault is not None:
+            raise fault
         return answer
 
     def _exchange(self, plain: socket.socket, form: bytes) -> bytes:

@@ -62,14 +62,14 @@ class Guard:
             door="python", policy=policy, config=config, state_dir=state_dir, approver=approver
         )
 
-    def check(self, tool: str, params: dict[str, Json] | None = None, **more: Json) -> Decision:
+    def check(self, tool: str, params: dict[str, Json] | None = None, /, **more: Json) -> Decision:
         """Decide an act and record the decision; ask nobody, execute nothing."""
         request = ActionRequest(tool=tool, params={**(params or {}), **more})
         if self._link is None:
             return standing_deny(request, self._fault).decision
         return self._link.check(request).decision
 
-    def call(self, tool: str, params: dict[str, Json] | None = None, **more: Json) -> Answer:
+    def call(self, tool: str, params: dict[str, Json] | None = None, /, **more: Json) -> Answer:
         """Decide an act and, if it is allowed, execute it."""
         request = ActionRequest(tool=tool, params={**(params or {}), **more})
         if self._link is None:

@@ -73,7 +73,7 @@ def create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> list
     """Make the keys that are missing; return the files made.
 
     Raises:
-        RecordError: the directory cannot be made or written.
+        RecordError: the directory cannot be made or written, or a key that is there is not right.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,11 +83,11 @@ def create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> list
         if not (directory / HEAD_FILE).exists():
             private = Ed25519PrivateKey.from_private_bytes(random(32))
             pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-            public = private.public_key().public_bytes(
-                Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
-            )
             made.append(_write(directory / HEAD_FILE, pem))
-            made.append(_write(directory / PUBLIC_FILE, public))
+        if not (directory / PUBLIC_FILE).exists():
+            public = load(directory).head.public_key()
+            pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+            made.append(_write(directory / PUBLIC_FILE, pem))
     except OSError as error:
         raise RecordError(f"{error.filename or directory}: {error.strerror}") from None
     return made

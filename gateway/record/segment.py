@@ -87,20 +87,18 @@ class Segment:
         """Append one line where the segment ends, at `at`.
 
         Raises:
-            RecordError: the file was replaced, unlinked or changed size behind our back, or the
-                kernel said it wrote what it did not.
+            RecordError: the file was replaced, unlinked or grew behind our back, or the kernel
+                said it wrote what it did not.
             OSError: the file system refuses; a part of the line may stand there.
         """
         there = self.path.lstat()
         found = os.fstat(self.fd)
         if not os.path.samestat(found, there) or found.st_nlink != 1:
             raise RecordError(f"{self.path}: replaced, unlinked or linked while in use")
-        if found.st_size != at:
-            raise RecordError(f"{self.path}: its size is not what was read from it")
         posix.write_all(self.fd, line + b"\n")
         if self.size() != at + len(line) + 1:
             self.cut(at)
-            raise RecordError(f"{self.path}: a write was reported whole and was not")
+            raise RecordError(f"{self.path}: its size is not what was written")
 
     def torn(self, offset: int) -> bytes:
         """Return what stands after `offset`, the end of the last whole line."""

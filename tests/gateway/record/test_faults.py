@@ -154,6 +154,21 @@ def test_one_intent_is_one_sync(tmp_path: Path) -> None:
     assert all("fsync(" not in act for act in acts[1:]), "a directory is synced once a segment"
 
 
+@pytest.mark.needs("strace")
+def test_a_segment_is_durable_before_the_next_one_begins(tmp_path: Path) -> None:
+    """Else a power loss could keep the new one and lose the end of the old."""
+    trace, root = tmp_path / "trace", tmp_path / "state"
+    before = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", "trace=write,fdatasync"]
+    assert run(root, "unsynced", *before)[0] == 0
+    old, new = sorted((root / "log").glob("*.jsonl"))
+    calls = [line for line in trace.read_text().splitlines() if ".jsonl>" in line]
+    of_old = [call for call in calls if str(old) in call]
+    turned = next(at for at, call in enumerate(calls) if str(new) in call)
+    assert calls[:turned] == of_old
+    assert "fdatasync(" in of_old[-1]
+    assert [call for call in of_old if "fdatasync(" in call] == of_old[-1:]
+
+
 @pytest.mark.needs("unshare")
 def test_a_full_disk_halts_visibly_and_one_command_recovers(tmp_path: Path) -> None:
     check_full_disk(tmp_path)

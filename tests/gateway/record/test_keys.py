@@ -22,6 +22,13 @@ def test_keys_are_made_once_and_read_back(tmp_path: Path) -> None:
     assert keys.load_public(tmp_path / "keys" / keys.PUBLIC_FILE) == loaded.public
 
 
+def test_a_lost_public_key_is_made_again_from_the_private_one(tmp_path: Path) -> None:
+    keys.create(tmp_path)
+    (tmp_path / keys.PUBLIC_FILE).unlink()
+    assert keys.create(tmp_path) == [tmp_path / keys.PUBLIC_FILE]
+    assert keys.load_public(tmp_path / keys.PUBLIC_FILE) == keys.load(tmp_path).public
+
+
 def test_keys_are_not_shown(tmp_path: Path) -> None:
     keys.create(tmp_path)
     loaded = keys.load(tmp_path)

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from gateway.model.names import Taint
+from gateway.record import chain
 from gateway.record.stage import open_log
 from gateway.record.verify import Code
 from tests.gateway.record.samples import (
+    KEYS,
     OTHER_KEYS,
     denied,
     intent,
@@ -142,6 +144,9 @@ TAMPERED: dict[str, tuple[Tamper, Code, int | None]] = {
 }  # fmt: skip
 
 
+TORN = {"last line torn", "newline of the last line cut"}
+
+
 @pytest.mark.parametrize("name", TAMPERED)
 def test_tampering_has_its_class_and_sequence_number(root: Path, name: str) -> None:
     tamper, code, seq = TAMPERED[name]
@@ -151,6 +156,7 @@ def test_tampering_has_its_class_and_sequence_number(root: Path, name: str) -> N
     if seq is not None:
         assert report.to_json()["seq"] == seq
     assert report.to_json()["verdict"] == code.name.lower()
+    assert ("is torn" in report.message) == (name in TORN)
 
 
 def test_no_flipped_byte_of_the_log_is_clean(root: Path) -> None:
@@ -278,3 +284,48 @@ def test_a_log_in_use_verifies_up_to_its_last_durable_record(tmp_path: Path) -> 
             report = verified(tmp_path)
             assert (report.code, report.seq) == (Code.UNCOVERED, 2 * number + 1)
     assert verified(tmp_path).code is Code.OK
+
+
+def signed(root: Path, *changes: dict[str, object]) -> Path:
+    """A log in which chain, tree and signature are right, whatever its records say."""
+    (root / "log").mkdir()
+    (root / "head").mkdir()
+    frontier, prev, text = chain.Frontier(), chain.GENESIS, b""
+    for seq, change in enumerate(changes):
+        record = {"v": 1, "seq": seq, "id": "x", "ts": 1, "mono": 1, "writer": "w", "prev": prev}
+        line = json.dumps({**record, **change}).encode()
+        frontier, prev = frontier.append(chain.leaf_hash(line)), chain.line_hash(line)
+        text += line + b"\n"
+    (root / "log" / ("0" * 20 + ".jsonl")).write_bytes(text)
+    head(root).write_bytes(chain.checkpoint(frontier, KEYS.public, KEYS.head.sign))
+    return root
+
+
+INTENT = {"kind": "intent", "action_id": "a"}
+OUTCOME = {"kind": "outcome", "action_id": "a"}
+EMPTY = {"size": 0, "root": hashlib.sha256(b"").hexdigest()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "seq"),
+    [
+        ([INTENT, OUTCOME], Code.OK, None),
+        ([{**INTENT, "segment": EMPTY}, OUTCOME], Code.OK, None),
+        ([INTENT, OUTCOME, INTENT, {**OUTCOME, "kind": "unresolved"}], Code.OK, None),
+        ([OUTCOME], Code.TAMPERED, 0),
+        ([{**OUTCOME, "kind": "unresolved"}], Code.TAMPERED, 0),
+        ([INTENT, OUTCOME, OUTCOME], Code.TAMPERED, 2),
+        ([INTENT, INTENT], Code.TAMPERED, 1),
+        ([INTENT, {**OUTCOME, "segment": EMPTY}], Code.TAMPERED, 1),
+        ([{**INTENT, "segment": {**EMPTY, "root": "0" * 64}}], Code.TAMPERED, 0),
+        ([INTENT, {**OUTCOME, "v": 2}], Code.CORRUPT, 1),
+        ([INTENT, {**OUTCOME, "v": True}], Code.CORRUPT, 1),
+        ([{**INTENT, "writer": 7}], Code.CORRUPT, 0),
+        ([{"action_id": "no kind"}], Code.CORRUPT, 0),
+    ],
+)
+def test_a_signature_does_not_make_wrong_records_right(
+    tmp_path: Path, changes: list[dict[str, object]], code: Code, seq: int | None
+) -> None:
+    report = verified(signed(tmp_path, *changes))
+    assert (report.code, report.seq) == (code, seq), report.message

@@ -71,6 +71,11 @@ def several(log: Log) -> None:
         say(f"done {run_one(log)}")
 
 
+def unsynced(log: Log) -> None:
+    for number in range(8):
+        log.append(denied(f"d{number}"), sync=False)
+
+
 def fill(log: Log) -> None:
     while True:
         try:
@@ -98,6 +103,7 @@ MODES: dict[str, Callable[[Log], None]] = {
     "one": one_intent,
     "several": several,
     "fill": fill,
+    "unsynced": unsynced,
     "pipeline": through_a_pipeline,
 }
 
@@ -110,7 +116,7 @@ def main(root: Path, mode: str) -> int:
                 say(f"recovered {mended}")
         else:
             # Small segments where many writers run, so that they are turned often.
-            size = 4000 if mode == "forever" else 1 << 26
+            size = 4000 if mode in {"forever", "unsynced"} else 1 << 26
             with opened(root, segment_bytes=size) as log:
                 say("open")
                 MODES[mode](log)
