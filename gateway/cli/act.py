@@ -63,7 +63,10 @@ def request_from(args: argparse.Namespace) -> ActionRequest:
     if args.request is not None:
         if args.tool is not None or args.argv is not None:
             args.usage("--request and an act on the command line exclude each other")
-        return parse_request(_read(args))
+        try:
+            return parse_request(_read(args))
+        except canon.JsonError as error:
+            return ActionRequest(tool="", params={}, malformed=str(error))
     if args.tool is None:
         args.usage(f"name a tool ({' '.join(TOOLS)}) or --request FILE")
     params: dict[str, Json] = {}
