@@ -13,10 +13,10 @@ from pathlib import Path
 
 from gateway.assembly.build import Options, options_from
 from gateway.cli.main import say
-from gateway.doors.deny import standing_deny
+from gateway.doors.deny import standing_deny, withheld
 from gateway.errors import CounterfoilError
 from gateway.kit import canon, text
-from gateway.link.link import InProcess, connect
+from gateway.link.link import connect
 from gateway.model.decision import Decision
 from gateway.model.names import TOOLS, Effect, Json
 from gateway.model.outcome import Answer, Result
@@ -63,7 +63,10 @@ def request_from(args: argparse.Namespace) -> ActionRequest:
     if args.request is not None:
         if args.tool is not None or args.argv is not None:
             args.usage("--request and an act on the command line exclude each other")
-        return parse_request(_read(args))
+        try:
+            return parse_request(_read(args))
+        except canon.JsonError as error:
+            return ActionRequest(tool="", params={}, malformed=str(error))
     if args.tool is None:
         args.usage(f"name a tool ({' '.join(TOOLS)}) or --request FILE")
     params: dict[str, Json] = {}
@@ -92,15 +95,13 @@ def options(args: argparse.Namespace) -> Options:
 def answer(args: argparse.Namespace, *, execute: bool) -> tuple[ActionRequest, Answer]:
     """Take the act down the road; a gate that cannot be opened answers with its deny."""
     request = request_from(args)
-    link: InProcess | None = None
+    given: Answer | None = None
     try:
-        link = connect(options(args))
-        return request, link.run(request) if execute else link.check(request)
+        with connect(options(args)) as link:
+            given = link.run(request) if execute else link.check(request)
     except CounterfoilError as error:
-        return request, standing_deny(request, error)
-    finally:
-        if link is not None:
-            link.close()
+        given = standing_deny(request, error) if given is None else withheld(given, error)
+    return request, given
 
 
 def show_decision(decision: Decision) -> str:

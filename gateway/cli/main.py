@@ -79,6 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="counterfoil: %(message)s")
+    if sys.platform != "linux":
+        say("counterfoil runs on Linux only; see docs/limitations.md", sys.stderr)
+        return 2
     if words[:1] == ["broker"]:
         os.execv(sys.executable, [sys.executable, "-m", "broker", *words[1:]])  # noqa: S606
     words, argv = split_argv(words)

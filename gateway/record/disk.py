@@ -24,17 +24,17 @@ HALTED: Final = "halted.json"
 RESERVE: Final = ".reserve"
 SNAPSHOT: Final = "snapshot.json"
 RESERVE_BYTES: Final = 65_536
+MEND: Final = "mend the cause, then run `counterfoil audit recover`"
 _SEGMENT: Final = re.compile(r"[0-9]{20}\.jsonl")
 _MAX_SMALL: Final = 16 * 1024 * 1024
 _DEAD: Final = frozenset({"Z", "X"})  # a process nobody has waited for yet
 _OPEN: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def failure(path: Path, error: OSError, remedy: str = "") -> RecordError:
+def failure(path: Path, error: OSError) -> RecordError:
     """Return the error that names path, errno and remedy."""
     name = error.filename if isinstance(error.filename, str) else str(path)
-    said = f"{name}: {error.strerror} (errno {error.errno})"
-    return RecordError(f"{said}; {remedy}" if remedy else said)
+    return RecordError(f"{name}: {error.strerror} (errno {error.errno}); {MEND}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

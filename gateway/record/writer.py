@@ -32,14 +32,13 @@ from gateway.model.names import Json
 from gateway.model.session import SessionState
 from gateway.record import ids, snapshot
 from gateway.record.chain import checkpoint
-from gateway.record.disk import Disk, alive, boot_id, failure, writer_id
+from gateway.record.disk import MEND, Disk, alive, boot_id, failure, writer_id
 from gateway.record.event import SCHEMA, Fields, fields
 from gateway.record.head import Head, parse_head
 from gateway.record.keys import LogKeys
 from gateway.record.segment import Segment
 from gateway.record.state import BrokenLogError, Replayed
 
-REMEDY: Final = "then run `counterfoil audit recover`"
 SNAPSHOT_EVERY: Final = 256
 MAX_LINE: Final = 4096
 
@@ -254,7 +253,7 @@ class Log:
             if self.disk.segments() and not recovering:
                 raise BrokenLogError(
                     f"{self.disk.head}: the log has no signed head; "
-                    f"look with `counterfoil audit verify`, {REMEDY}"
+                    "look with `counterfoil audit verify`, then run `counterfoil audit recover`"
                 )
             return {"note": "head_missing"} if self.disk.segments() else {}
         self._signed = parse_head(note, self.keys.public)
@@ -329,7 +328,7 @@ class Log:
         marker = self.disk.small(self.disk.halted)
         if marker is not None:
             said = marker.decode("utf-8", "replace").strip()
-            raise HaltedError(f"the log was halted: {said}; mend the cause, {REMEDY}")
+            raise HaltedError(f"the log was halted: {said}; {MEND}")
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -354,7 +353,7 @@ class Log:
         except (StaleStateError, InvariantError, BusyError, canon.JsonError):
             raise
         except OSError as error:
-            raise self._die(failure(self.disk.log, error, f"mend the cause, {REMEDY}")) from None
+            raise self._die(failure(self.disk.log, error)) from None
         except RecordError as error:
             raise self._die(error) from None
 
