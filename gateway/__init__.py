@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> object:
     if name == "Guard":
+        if sys.platform != "linux":
+            raise ImportError("counterfoil runs on Linux only; see docs/limitations.md")
         from gateway.doors import python
 
         return python.Guard

@@ -1,17 +1,17 @@
 """The one road: normalize, decide, approve, record, execute, observe. It knows the order, no more.
 
-`admit` runs up to the durable intent and gives a one-use permit; `settle` observes and records;
-`run` is admit, execute, settle; `submit` brings acts found while executing back onto the road.
-Whatever goes wrong before the intent is a deny; whatever goes wrong after it is an outcome.
+`admit` goes up to the durable intent, `settle` observes and records what came of it. What goes
+wrong before the intent is a deny; what goes wrong after it is an outcome.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gateway.errors import CounterfoilError, ExecutionError
+from gateway.errors import ExecutionError
+from gateway.kit import faults
+from gateway.model.action import Action, Refusal
 from gateway.model.approval import Question, Verdict
 from gateway.model.decision import Decision
 from gateway.model.event import Event, Kind
@@ -21,12 +21,10 @@ from gateway.model.permit import Permit
 from gateway.model.ports import Approver, Decider, Executor, Normalizer, Observer, Recorder
 from gateway.model.request import ActionRequest, Caller
 
-_log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The stages in their order. `new_id` gives unique ids, `timer_ns` a monotonic time in ns."""
+    """The stages in their order. `timer_ns` is a monotonic time in ns."""
 
     normalizer: Normalizer
     decider: Decider
@@ -39,9 +37,7 @@ class Pipeline:
 
     def check(self, request: ActionRequest, caller: Caller) -> Answer:
         """Decide and record; ask nobody, execute nothing."""
-        event = self._judge(Kind.DECISION, request, caller, None)
-        event.act.release()
-        return self._close(event)
+        return self._close(self._judge(Kind.DECISION, request, caller, None))
 
     def run(self, request: ActionRequest, caller: Caller) -> Answer:
         """Admit, execute, settle."""
@@ -53,7 +49,7 @@ class Pipeline:
         except ExecutionError as error:
             result = Result(status=Status(error.status), reason=error.code, message=str(error))
         except Exception as error:  # noqa: BLE001 - a fault while executing is an outcome
-            result = Result(status=Status.UNKNOWN, reason=_code(error))
+            result = faults.unknown(error)
         except BaseException:
             self.settle(permit, Result(status=Status.UNKNOWN, reason="cancelled"))
             raise
@@ -70,20 +66,36 @@ class Pipeline:
     def settle(self, permit: Permit, result: Result) -> Answer:
         """Observe, record the outcome, release. What cannot be observed or recorded is withheld."""
         try:
-            seen = self.observer.observe(permit, result)
+            seen = self._observe(permit, result)
             self.recorder.append(permit.outcome(seen), sync=False)
         except Exception as error:  # noqa: BLE001 - nothing unobserved or unrecorded goes out
-            seen = Result(status=Status.UNKNOWN, reason=_code(error), message=_said(error))
+            seen = faults.unknown(error)
         finally:
             permit.action.release()
         return Answer(decision=permit.decision, action_id=permit.action_id, result=seen)
+
+    def _observe(self, permit: Permit, result: Result) -> Result:
+        """Observe; a fault in it withholds the content, and the outcome is still recorded."""
+        try:
+            return self.observer.observe(permit, result)
+        except Exception as error:  # noqa: BLE001 - nothing unobserved goes out
+            return faults.unknown(error)
+
+    def _normalize(self, request: ActionRequest) -> Action:
+        """Normalize; a fault in it makes a refused act, denied and recorded like any."""
+        try:
+            return self.normalizer.normalize(request)
+        except Exception as error:  # noqa: BLE001 - an exception is a deny
+            return Action.unjudged(
+                request.tool, Refusal(reason=faults.code(error), message=faults.said(error))
+            )
 
     def _judge(
         self, kind: Kind, request: ActionRequest, caller: Caller, parent: Permit | None
     ) -> Event:
         """Normalize and decide; a fault in either is a deny."""
         start = self.timer_ns()
-        action = self.normalizer.normalize(request)
+        action = self._normalize(request)
         try:
             state = self.recorder.state(caller.scope)
             decision = self.decider.decide(action, caller, state)
@@ -92,7 +104,7 @@ class Pipeline:
             if parent is not None and not parent.action.covers(action):
                 decision = decision.deny("changed_since_decision")
         except Exception as error:  # noqa: BLE001 - an exception is a deny
-            decision = Decision.fault(action, _code(error), _said(error))
+            decision = Decision.fault(action, faults.code(error), faults.said(error))
         parent_id = None if parent is None else parent.action_id
         return Event.of(kind, caller, self.new_id(), action, decision, parent_id)
 
@@ -108,11 +120,10 @@ class Pipeline:
                 self.recorder.append(intent, sync=True, expect=event.verdict.state_version)
                 return Permit.issue(intent)
         except Exception as error:  # noqa: BLE001 - an exception is a deny
-            event = event.denied(_code(error), _said(error))
+            event = event.denied(faults.code(error), faults.said(error))
         except BaseException:
             event.act.release()
             raise
-        event.act.release()
         return self._close(event)
 
     def _ask(self, event: Event, parent: Permit | None) -> Event:
@@ -122,8 +133,7 @@ class Pipeline:
         event = replace(event, approval_id=self.new_id())
         self.recorder.append(replace(event, kind=Kind.APPROVAL_REQUEST), sync=False)
         answer = self.approver.ask(Question.of(event))
-        detail = {"verdict": str(answer.verdict), "approver": answer.approver}
-        heard = replace(event, kind=Kind.APPROVAL_ANSWER, detail=detail)
+        heard = replace(event, kind=Kind.APPROVAL_ANSWER, detail=answer.told)
         self.recorder.append(heard, sync=False)
         if answer.verdict is Verdict.APPROVED and answer.approval_id == event.approval_id:
             return replace(event, decision=event.verdict.approved())
@@ -131,18 +141,9 @@ class Pipeline:
 
     def _close(self, event: Event) -> Answer:
         """Record a decision that ends here; what cannot be recorded is a deny."""
-        action_id: str | None = event.action_id
+        event.act.release()
         try:
             self.recorder.append(event, sync=bool(event.taint))
         except Exception as error:  # noqa: BLE001 - unrecordable is a deny
-            event, action_id = event.denied(_code(error), _said(error)), None
-        return Answer(decision=event.verdict, action_id=action_id)
-
-
-def _code(error: Exception) -> str:
-    _log.warning("denied by a fault", exc_info=not isinstance(error, CounterfoilError))
-    return error.code if isinstance(error, CounterfoilError) else "internal_error"
-
-
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, CounterfoilError) else ""
+            event = replace(event.denied(faults.code(error), faults.said(error)), action_id="")
+        return Answer(decision=event.verdict, action_id=event.action_id or None)

@@ -189,7 +189,9 @@ def check_apart(where: Places, roots: Mapping[str, str]) -> None:
 def caller(options: Options, roots: Mapping[str, str]) -> Caller:
     """Return who is asking, from the operating system, not from any request."""
     uid = os.getuid()
-    union = "\n".join(sorted(roots.values()))
+    # With no policy registered the caller picks the roots, so the union is all the user does.
+    registered = options.config is not None and options.config.policy is not None
+    union = "\n".join(sorted(roots.values())) if registered else ""
     agent = None
     if options.config is not None and options.config.broker is not None:
         agent = options.config.broker.agent

@@ -21,6 +21,9 @@ MAX_BYTES = 1_048_576
 _VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
+_WORDS = {"extra_forbidden": "unknown key", "missing": "missing"}
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -138,7 +141,8 @@ def parse_config(data: bytes, source: str) -> Config:
         raise ConfigError(str(error)) from None
     except ValidationError as error:
         faults = [
-            f"{source}: {'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg']}"
+            f"{source}: {'.'.join(map(str, fault['loc'])) or 'file'}: "
+            + _WORDS.get(fault["type"], fault["msg"])
             for fault in error.errors(include_input=False, include_url=False)
         ]
         raise ConfigError("; ".join(faults)) from None

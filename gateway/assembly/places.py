@@ -55,13 +55,21 @@ class Places:
 
 
 def home() -> Path:
-    """Return the home directory of the running user, from the password database."""
-    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    """Return the home directory of the running user, from the password database.
+
+    Raises:
+        ConfigError: there is no entry for the user.
+    """
+    return Path(_entry().pw_dir)
 
 
 def user_name() -> str:
-    """Return the name of the running user, from the password database."""
-    return pwd.getpwuid(os.getuid()).pw_name
+    """Return the name of the running user, from the password database.
+
+    Raises:
+        ConfigError: there is no entry for the user.
+    """
+    return _entry().pw_name
 
 
 def places(
@@ -70,19 +78,31 @@ def places(
     """Find the places, the operator's wish before the XDG variables before the defaults.
 
     Raises:
-        ConfigError: a place that was named is not an absolute path.
+        ConfigError: a place that was named is not a path, or the user has no home.
     """
-    config_home = _xdg(environment, "XDG_CONFIG_HOME", ".config")
-    state_home = _xdg(environment, "XDG_STATE_HOME", ".local/state")
+    own = home()
+    config_home = _xdg(environment, "XDG_CONFIG_HOME", own / ".config")
+    state_home = _xdg(environment, "XDG_STATE_HOME", own / ".local" / "state")
     return Places(
         config=_absolute(config, "--config") or config_home / "counterfoil" / "config.yaml",
         state_dir=_absolute(state_dir, "--state-dir") or state_home / "counterfoil",
     )
 
 
-def _xdg(environment: Mapping[str, str], name: str, default: str) -> Path:
+def _entry() -> pwd.struct_passwd:
+    uid = os.getuid()
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        raise ConfigError(
+            f"uid {uid} has no entry in the password database, so it has neither name nor home; "
+            "add one, or run as another user"
+        ) from None
+
+
+def _xdg(environment: Mapping[str, str], name: str, default: Path) -> Path:
     value = environment.get(name, "")
-    return Path(value) if value.startswith("/") else home() / default
+    return Path(value) if value.startswith("/") else default
 
 
 def _absolute(value: str | None, option: str) -> Path | None:

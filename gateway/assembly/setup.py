@@ -113,9 +113,15 @@ def starter_policy() -> str:
 def _policy_file(where: Places, workspace: Path, policy: Path | None) -> Made:
     if policy is not None:
         return Made(path=Path(os.path.abspath(policy)), new=False)  # noqa: PTH100
-    real = json.dumps(os.path.realpath(workspace))
-    text = starter_policy().replace(_WORKSPACE, f"workspace: {real}")
-    return _write(where.config.parent / "policy.yaml", text.encode())
+    path = where.config.parent / "policy.yaml"
+    if path.exists():
+        return Made(path=path, new=False)
+    real = os.path.realpath(workspace)
+    if not Path(real).is_dir():
+        raise ConfigError(f"{real}: no such directory; name the workspace with --workspace")
+    check_apart(where, {"workspace": real})
+    text = starter_policy().replace(_WORKSPACE, f"workspace: {json.dumps(real)}")
+    return _write(path, text.encode())
 
 
 def _keys(where: Places) -> list[Made]:

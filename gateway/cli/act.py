@@ -13,10 +13,10 @@ from pathlib import Path
 
 from gateway.assembly.build import Options, options_from
 from gateway.cli.main import say
-from gateway.doors.deny import standing_deny
-from gateway.errors import ConfigError, CounterfoilError, PolicyError
+from gateway.doors.deny import standing_deny, withheld
+from gateway.errors import CounterfoilError
 from gateway.kit import canon, text
-from gateway.link.link import InProcess, connect
+from gateway.link.link import connect
 from gateway.model.decision import Decision
 from gateway.model.names import TOOLS, Effect, Json
 from gateway.model.outcome import Answer, Result
@@ -36,6 +36,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 def add_act(parser: argparse.ArgumentParser) -> None:
     """Add the options that name an act."""
     add_places(parser)
+    parser.set_defaults(usage=parser.error)
     parser.add_argument(
         "--policy",
         metavar="FILE",
@@ -54,27 +55,32 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 
 def request_from(args: argparse.Namespace) -> ActionRequest:
-    """Read the act the command line names.
+    """Read the act the command line names; a wrong command line is a usage error (exit 1).
 
     Raises:
         canon.JsonError: it is not a request; the message names the parameter.
     """
     if args.request is not None:
-        if args.tool is not None:
-            raise canon.JsonError("--request and a tool on the command line exclude each other")
-        return parse_request(_read(args.request))
+        if args.tool is not None or args.argv is not None:
+            args.usage("--request and an act on the command line exclude each other")
+        try:
+            return parse_request(_read(args))
+        except canon.JsonError as error:
+            return ActionRequest(tool="", params={}, malformed=str(error))
     if args.tool is None:
-        raise canon.JsonError(f"name a tool ({' '.join(TOOLS)}) or --request FILE")
+        args.usage(f"name a tool ({' '.join(TOOLS)}) or --request FILE")
     params: dict[str, Json] = {}
     for word in args.params:
         name, mark, value = word.partition("=")
         if not mark or not name.rstrip(":"):
-            raise canon.JsonError(f"{word!r} is not NAME=TEXT or NAME:=JSON")
+            args.usage(f"{word!r} is not NAME=TEXT or NAME:=JSON")
         plain = name.removesuffix(":")
         if plain in params:
-            raise canon.JsonError(f"parameter {plain!r} stands twice")
+            args.usage(f"parameter {plain!r} stands twice")
         params[plain] = canon.loads(value.encode()) if name.endswith(":") else value
     if args.argv is not None:
+        if "argv" in params:
+            args.usage("parameter 'argv' stands twice")
         params["argv"] = list(args.argv)
     return ActionRequest(tool=args.tool, params=params)
 
@@ -89,15 +95,13 @@ def options(args: argparse.Namespace) -> Options:
 def answer(args: argparse.Namespace, *, execute: bool) -> tuple[ActionRequest, Answer]:
     """Take the act down the road; a gate that cannot be opened answers with its deny."""
     request = request_from(args)
-    link: InProcess | None = None
+    given: Answer | None = None
     try:
-        link = connect(options(args))
-        return request, link.run(request) if execute else link.check(request)
-    except (ConfigError, PolicyError, CounterfoilError) as error:
-        return request, standing_deny(request, error)
-    finally:
-        if link is not None:
-            link.close()
+        with connect(options(args)) as link:
+            given = link.run(request) if execute else link.check(request)
+    except CounterfoilError as error:
+        given = standing_deny(request, error) if given is None else withheld(given, error)
+    return request, given
 
 
 def show_decision(decision: Decision) -> str:
@@ -151,11 +155,12 @@ def status_of(given: Answer) -> int:
     return 0 if given.ok and given.result.reason == "done" else 1
 
 
-def _read(name: str) -> bytes:
-    if name == "-":
+def _read(args: argparse.Namespace) -> bytes:
+    if args.request == "-":
         return sys.stdin.buffer.read(canon.MAX_BYTES + 1)
     try:
-        with Path(name).open("rb") as file:
+        with Path(args.request).open("rb") as file:
             return file.read(canon.MAX_BYTES + 1)
     except OSError as error:
-        raise canon.JsonError(f"--request {name}: {error.strerror}") from None
+        args.usage(f"--request {args.request}: {error.strerror}")
+        raise

@@ -120,7 +120,11 @@ def _recover(args: argparse.Namespace, where: Places) -> int:
     if args.json:
         _print({"records": size, **mended})
         return 0
-    cut = f"a torn line of {mended['cut_bytes']} bytes was cut off" if mended else "nothing was cut"
+    cut = "nothing was cut"
+    if "cut_bytes" in mended:
+        cut = f"a torn line of {mended['cut_bytes']} bytes was cut off"
+    if "note" in mended:
+        cut += "; the signed head was lost and is signed anew"
     say(f"the log is open again: {size} records, {cut}", sys.stdout)
     return 0
 

@@ -15,6 +15,7 @@ from gateway.cli.main import say
 from gateway.decide.explain import Explanation, explain
 from gateway.kit import canon
 from gateway.kit import text as texts
+from gateway.link.link import require_served
 from gateway.record import keys
 from gateway.record.stage import peek
 
@@ -28,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain one act under every policy layer."""
     request = act.request_from(args)
     options = act.options(args)
+    require_served(options)
     judge = assemble_judge(options)
     try:
         log_keys = keys.load(options.places.keys)

@@ -11,7 +11,9 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Never, TextIO
 
 from gateway import __version__
@@ -77,6 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="counterfoil: %(message)s")
+    if sys.platform != "linux":
+        say("counterfoil runs on Linux only; see docs/limitations.md", sys.stderr)
+        return 2
     if words[:1] == ["broker"]:
         os.execv(sys.executable, [sys.executable, "-m", "broker", *words[1:]])  # noqa: S606
     words, argv = split_argv(words)
@@ -95,6 +100,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
+    except Exception as error:  # noqa: BLE001 - an exception is a deny, its text may hold a value
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        say(f"counterfoil: internal_error: {what}; this is a defect, please report it", sys.stderr)
+        return 2
     return status
 
 

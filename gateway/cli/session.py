@@ -14,6 +14,7 @@ from gateway.cli import act
 from gateway.cli.confirm import confirm
 from gateway.cli.main import say
 from gateway.kit import canon
+from gateway.link.link import require_served
 from gateway.model.event import Event, Kind
 from gateway.model.names import Json, Taint
 from gateway.record import keys
@@ -37,6 +38,7 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text:
 def run(args: argparse.Namespace) -> int:
     """Show or clear."""
     options = act.options(args)
+    require_served(options)
     judge = assemble_judge(options)
     judge.close()
     log_keys = keys.load(options.places.keys)

@@ -13,6 +13,7 @@ from gateway.errors import CounterfoilError
 from gateway.execute.grants import Grants
 from gateway.kit import canon
 from gateway.kit import text as texts
+from gateway.link.link import require_served
 from gateway.model.names import Json
 from gateway.record import keys
 from gateway.record.disk import Disk
@@ -35,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     shown: dict[str, Json] = {"level": options.level, "config": str(where.config)}
     broken = False
     try:
+        require_served(options)
         judge = assemble_judge(options)
         judge.close()
         shown["policy"] = judge.deciders[0].policy.digest

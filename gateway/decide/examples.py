@@ -187,7 +187,7 @@ _MAKERS: Final[Mapping[str, Callable[..., Resource]]] = {
     "api.call": _api,
     "mcp.call": _mcp(Operation.MCP_CALL, "tool"),
     "mcp.resource": _mcp(Operation.MCP_RESOURCE, "uri"),
-    "mcp.prompt": _mcp(Operation.MCP_PROMPT, "prompt"),
+    "mcp.prompt": _mcp(Operation.MCP_PROMPT, "name"),
     "memory.write": _memory,
 }
 

@@ -20,7 +20,7 @@ from typing import Literal, Self
 
 from gateway.assembly.build import Options, options_from
 from gateway.doors.deny import standing_deny
-from gateway.errors import CounterfoilError
+from gateway.errors import CounterfoilError, InvariantError
 from gateway.link.link import InProcess, connect
 from gateway.model.decision import Decision
 from gateway.model.names import Json
@@ -62,14 +62,14 @@ class Guard:
             door="python", policy=policy, config=config, state_dir=state_dir, approver=approver
         )
 
-    def check(self, tool: str, params: dict[str, Json] | None = None, **more: Json) -> Decision:
+    def check(self, tool: str, params: dict[str, Json] | None = None, /, **more: Json) -> Decision:
         """Decide an act and record the decision; ask nobody, execute nothing."""
         request = ActionRequest(tool=tool, params={**(params or {}), **more})
         if self._link is None:
             return standing_deny(request, self._fault).decision
         return self._link.check(request).decision
 
-    def call(self, tool: str, params: dict[str, Json] | None = None, **more: Json) -> Answer:
+    def call(self, tool: str, params: dict[str, Json] | None = None, /, **more: Json) -> Answer:
         """Decide an act and, if it is allowed, execute it."""
         request = ActionRequest(tool=tool, params={**(params or {}), **more})
         if self._link is None:
@@ -77,9 +77,11 @@ class Guard:
         return self._link.run(request)
 
     def close(self) -> None:
-        """Give everything back; the log is synced. Safe to call twice."""
-        if self._link is not None:
-            self._link.close()
+        """Give everything back; the log is synced. Safe to call twice; a closed guard denies."""
+        link, self._link = self._link, None
+        if link is not None:
+            self._fault = InvariantError("the guard is closed; open another")
+            link.close()
 
     def __enter__(self) -> Self:
         return self

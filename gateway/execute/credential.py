@@ -222,7 +222,10 @@ def _members(reply: bounded.Reply) -> Mapping[str, Json]:
     if reply.status in _REFUSALS:
         code = oauth_code(answer.get("error"))
         if code is not None:
-            message = f"the broker refuses: {code}"
+            message = (
+                f"the broker refuses: {code} (the grant may be revoked or over, or may not cover "
+                "this; `counterfoil connect` asks for one)"
+            )
             raise ExecutionError("broker_refused", message, status=Status.NOT_STARTED)
     if reply.status != 200:  # noqa: PLR2004 - HTTP OK
         raise unavailable(f"answered HTTP {reply.status}")

@@ -74,9 +74,18 @@ def connect(options: Options) -> InProcess:
         DaemonUnavailableError: the level needs a daemon; this version has none.
         CounterfoilError: configuration, policy, keys or log cannot be used.
     """
+    require_served(options)
+    return InProcess(assemble(options))
+
+
+def require_served(options: Options) -> None:
+    """Refuse a level this version cannot serve.
+
+    Raises:
+        DaemonUnavailableError: the level needs a daemon; this version has none.
+    """
     if options.level != "embedded":
         raise DaemonUnavailableError(
             f"the configuration says level {options.level}, which needs the daemon; this version "
             "has none, and a door never falls back: set `level: embedded` to run without it"
         )
-    return InProcess(assemble(options))

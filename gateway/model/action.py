@@ -49,6 +49,13 @@ class Action:
     request_id: str | None = None
     release: Callable[[], None] = field(default=_nothing, compare=False, repr=False)
 
+    @classmethod
+    def unjudged(cls, tool: str, refusal: Refusal) -> Action:
+        """Return the act of a request that could not even be normalized; it names nothing."""
+        return cls(
+            tool=tool, operation=Operation.UNKNOWN, normalized={}, digest="", refusal=refusal
+        )
+
     def covers(self, part: Action) -> bool:
         """Whether `part` is, unchanged, one of the segments this line was judged as."""
         plan = self.plan

@@ -8,6 +8,7 @@ from enum import StrEnum
 from gateway.model.action import Action
 from gateway.model.decision import Decision
 from gateway.model.event import Event
+from gateway.model.names import Json
 from gateway.model.request import Caller
 
 
@@ -50,3 +51,8 @@ class ApprovalAnswer:
     approval_id: str
     verdict: Verdict
     approver: str = ""
+
+    @property
+    def told(self) -> dict[str, Json]:
+        """What the record holds of it."""
+        return {"verdict": str(self.verdict), "approver": self.approver}

@@ -13,6 +13,7 @@ class ActionRequest:
     """What an agent asked for. Nothing in it is believed.
 
     `actor` and `session` are claims: no stage uses them to judge; the door's `Caller` counts.
+    `malformed`: why the door could not read it; such a request is refused and recorded like any.
     """
 
     tool: str
@@ -20,6 +21,7 @@ class ActionRequest:
     id: str | None = None
     actor: str | None = None
     session: str | None = None
+    malformed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

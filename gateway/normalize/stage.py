@@ -52,6 +52,9 @@ class Normalize:
 
     def normalize(self, request: ActionRequest) -> Action:
         """Return the action; what cannot be one comes back with a refusal."""
+        if request.malformed:
+            refusal = Refusal(reason="request_invalid", message=f"request: {request.malformed}")
+            return refused(ActionRequest(tool="", params={}), Operation.UNKNOWN, refusal)
         try:
             canon.check([request.tool, request.id, request.actor, request.session, request.params])
             return self._normalize(request)

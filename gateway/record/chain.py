@@ -20,7 +20,7 @@ GENESIS: Final = "0" * 64
 EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
 
 _ED25519: Final = b"\x01"
-_DASH: Final = "\u2014"
+DASH: Final = "\u2014"
 
 
 def line_hash(line: bytes) -> str:
@@ -89,4 +89,4 @@ def checkpoint(frontier: Frontier, public_key: bytes, sign: Callable[[bytes], by
     root = base64.b64encode(frontier.root()).decode()
     text = f"{name}\n{frontier.size}\n{root}\n".encode()
     signature = base64.b64encode(key_id(name, public_key) + sign(text)).decode()
-    return text + f"\n{_DASH} {name} {signature}\n".encode()
+    return text + f"\n{DASH} {name} {signature}\n".encode()

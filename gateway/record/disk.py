@@ -24,16 +24,17 @@ HALTED: Final = "halted.json"
 RESERVE: Final = ".reserve"
 SNAPSHOT: Final = "snapshot.json"
 RESERVE_BYTES: Final = 65_536
+MEND: Final = "mend the cause, then run `counterfoil audit recover`"
 _SEGMENT: Final = re.compile(r"[0-9]{20}\.jsonl")
 _MAX_SMALL: Final = 16 * 1024 * 1024
+_DEAD: Final = frozenset({"Z", "X"})  # a process nobody has waited for yet
 _OPEN: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def failure(path: Path, error: OSError, remedy: str = "") -> RecordError:
+def failure(path: Path, error: OSError) -> RecordError:
     """Return the error that names path, errno and remedy."""
     name = error.filename if isinstance(error.filename, str) else str(path)
-    said = f"{name}: {error.strerror} (errno {error.errno})"
-    return RecordError(f"{said}; {remedy}" if remedy else said)
+    return RecordError(f"{name}: {error.strerror} (errno {error.errno}); {MEND}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,11 @@ class Disk:
     def log(self) -> Path:
         """Directory of the segments."""
         return self.root / "log"
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock every writer takes."""
+        return self.log / LOCK
 
     @property
     def head(self) -> Path:
@@ -101,23 +107,12 @@ class Disk:
             raise failure(self.log, error) from None
         return sorted(int(name[:20]) for name in names if _SEGMENT.fullmatch(name))
 
-    def open_segment(self, first: int, *, create: bool) -> int:
-        """Open a segment for appending; made durable in its directory when it is new."""
-        path = self.segment(first)
-        flags = os.O_RDWR | os.O_APPEND | _OPEN | (os.O_CREAT | os.O_EXCL if create else 0)
-        try:
-            fd = os.open(path, flags, 0o600)
-            if create:
-                sync_directory(self.log)
-            elif stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:  # noqa: PLR2004
-                os.fchmod(fd, 0o600)
-        except OSError as error:
-            raise failure(path, error) from None
-        return fd
-
     def replace(self, path: Path, data: bytes) -> None:
-        """Replace a small file whole. Not synced: what depends on it is checked when it is read."""
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        """Replace a small file whole, under the log's lock (one temporary name is enough).
+
+        Not synced: what depends on the file is checked when it is read.
+        """
+        temporary = path.with_name(f".{path.name}.new")
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
         try:
             view = memoryview(data)
@@ -173,9 +168,10 @@ def alive(writer: str, boot: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return a process's start time in clock ticks since boot, empty when it is gone."""
+    """Return a process's start time in clock ticks since boot, empty when it is gone or dead."""
     try:
         stat_line = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-    return stat_line.rpartition(")")[2].split()[19]
+    words = stat_line.rpartition(")")[2].split()
+    return "" if words[0] in _DEAD else words[19]

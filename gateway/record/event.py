@@ -9,12 +9,12 @@ The action digest is keyed as well. Nothing of a result but what is listed here 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from gateway.kit import canon
-from gateway.model.event import Event
-from gateway.model.names import TOOLS, Json
+from gateway.model.event import Event, Kind
+from gateway.model.names import TOOLS, Json, Taint
 from gateway.model.outcome import Result
 from gateway.model.resource import (
     ApiResource,
@@ -44,11 +44,9 @@ PUBLIC_DATA: Final = frozenset(
         "signal",
     }
 )
-# What of `Event.detail` may: everything there is written by us, but only these names are known.
-PUBLIC_DETAIL: Final = frozenset(
-    {"verdict", "approver", "reason", "source", "digest", "cleared", "registered", "count",
-     "cut_bytes", "cut_sha256", "path", "level", "note"}
-)  # fmt: skip
+# What of `Event.detail` may: codes, who answered, the reason a person gave for a clearing.
+PUBLIC_DETAIL: Final = frozenset({"verdict", "approver", "reason"})
+PUBLIC_CHARS: Final = 256
 
 Fields = dict[str, Json]
 
@@ -73,7 +71,9 @@ def fields(event: Event, keys: LogKeys) -> Fields:
     made.update(_action(event, keys))
     made.update(_decision(event))
     made.update(_result(event.result, keys))
-    detail: Fields = {name: value for name, value in event.detail.items() if name in PUBLIC_DETAIL}
+    detail = _public(event.detail, PUBLIC_DETAIL)
+    if event.kind is Kind.SESSION_CLEAR:
+        detail["cleared"] = _words(event.detail.get("cleared"))
     if detail:
         made["detail"] = detail
     return made
@@ -97,9 +97,10 @@ def _action(event: Event, keys: LogKeys) -> Fields:
         made["request_hmac"] = keys.digest("request_id", action.request_id)
     if event.result is None and action.resources:
         shown: list[Json] = [_resource(resource, keys) for resource in action.resources]
-        if len(canon.dumps(shown)) > RESOURCE_BYTES:
-            made["resources_count"] = len(shown)
-            made["resources_hmac"] = keys.digest("resources", shown)
+        lines = [canon.dumps(resource) for resource in shown]
+        if sum(map(len, lines)) > RESOURCE_BYTES:
+            made["resources_count"] = len(lines)
+            made["resources_hmac"] = keys.digest_bytes("resources", b"\n".join(lines))
         else:
             made["resources"] = shown
     return made
@@ -132,8 +133,27 @@ def _result(result: Result | None, keys: LogKeys) -> Fields:
     }
     if result.content:
         made["result_hmac"] = keys.digest_bytes("result", result.content)
-    made.update({name: value for name, value in result.data.items() if name in PUBLIC_DATA})
+    if facts := _public(result.data, PUBLIC_DATA):
+        made["result"] = facts
     return made
+
+
+def _public(facts: Mapping[str, Json], names: frozenset[str]) -> Fields:
+    """Return the facts that may stand in clear: by name, short texts and exact integers only."""
+    return {name: value for name, value in facts.items() if name in names and _plain(value)}
+
+
+def _plain(value: Json) -> bool:
+    if isinstance(value, str):
+        return len(value) <= PUBLIC_CHARS and value.isprintable()
+    return isinstance(value, int) and abs(value) <= canon.MAX_INT
+
+
+def _words(value: Json) -> list[str]:
+    """Return the taint words of a list; nothing else can be cleared."""
+    if not isinstance(value, list | tuple):
+        return []
+    return [str(word) for word in Taint if word in value]
 
 
 def _resource(resource: Resource, keys: LogKeys) -> Fields:

@@ -50,7 +50,12 @@ class LogKeys:
         return self.head.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
     def digest(self, field_name: str, value: Json) -> str:
-        """Return `hmac-sha256:<hex>` of a value under its field's name; its type counts too."""
+        """Return `hmac-sha256:<hex>` of a value under its field's name; its type counts too.
+
+        A text may be a file name that is not valid Unicode.
+        """
+        if isinstance(value, str):
+            return self.digest_bytes(f"{field_name}\0str", value.encode("utf-8", "surrogatepass"))
         message = canon.dumps([field_name, type(value).__name__, value])
         return "hmac-sha256:" + hmac.digest(self.secret, message, "sha256").hex()
 
@@ -68,7 +73,7 @@ def create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> list
     """Make the keys that are missing; return the files made.
 
     Raises:
-        RecordError: the directory cannot be made or written.
+        RecordError: the directory cannot be made or written, or a key that is there is not right.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,11 +83,11 @@ def create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> list
         if not (directory / HEAD_FILE).exists():
             private = Ed25519PrivateKey.from_private_bytes(random(32))
             pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-            public = private.public_key().public_bytes(
-                Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
-            )
             made.append(_write(directory / HEAD_FILE, pem))
-            made.append(_write(directory / PUBLIC_FILE, public))
+        if not (directory / PUBLIC_FILE).exists():
+            public = load(directory).head.public_key()
+            pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+            made.append(_write(directory / PUBLIC_FILE, pem))
     except OSError as error:
         raise RecordError(f"{error.filename or directory}: {error.strerror}") from None
     return made

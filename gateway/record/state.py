@@ -54,14 +54,17 @@ class Replayed:
         try:
             record: dict[str, Any] = json.loads(line)
             continues = record["seq"] == self.size and record["prev"] == self.prev
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise BrokenLogError(self._where("is not a record")) from None
         if not continues:
             raise BrokenLogError(self._where("does not continue the log"))
+        try:
+            self._fold(record)
+        except (ValueError, TypeError, AttributeError):
+            raise BrokenLogError(self._where("says what this version does not know")) from None
         self.frontier = self.frontier.append(leaf_hash(line))
         self.prev = line_hash(line)
         self.offset += len(line) + 1
-        self._fold(record)
         return record
 
     def scope(self, name: str) -> SessionState:

@@ -103,11 +103,21 @@ class _Walk:
             )
         if record["prev"] != self.prev:
             at = max(self.count - 1, 0)
-            raise _Bad(Code.TAMPERED, f"record {at} is not what record {self.count} follows", at)
+            raise _Bad(
+                Code.TAMPERED,
+                f"record {self.count} does not follow record {at}: one of them was changed",
+                at,
+            )
+        if "segment" in record and record["segment"] != self._header():
+            raise _Bad(Code.TAMPERED, f"record {self.count} begins another segment", self.count)
         self._pair(record)
         self.prev = hashlib.sha256(line).hexdigest()
         self._leaf(hashlib.sha256(b"\x00" + line).digest())
         self.count += 1
+
+    def _header(self) -> dict[str, Any]:
+        """Return what the first record of a segment says of everything before it."""
+        return {"size": self.count, "root": self.root().hex()}
 
     def root(self) -> bytes:
         """Return the root over everything seen."""
@@ -129,6 +139,8 @@ class _Walk:
     def _pair(self, record: dict[str, Any]) -> None:
         action = str(record.get("action_id"))
         if record["kind"] == "intent":
+            if action in self.open:
+                raise _Bad(Code.TAMPERED, f"record {self.count} repeats an intent", self.count)
             self.open[action] = self.count
         elif record["kind"] in {"outcome", "unresolved"} and self.open.pop(action, None) is None:
             raise _Bad(Code.TAMPERED, f"record {self.count} closes an intent that is not open",
@@ -191,6 +203,8 @@ def _lines(log: Path, walk: _Walk) -> Iterator[bytes]:
                 Code.TAMPERED, f"a segment is missing before {name}: {walk.count} expected",
                 walk.count,
             )  # fmt: skip
+        if not (log / name).is_file():
+            raise _Bad(Code.CORRUPT, f"{name} is not a regular file", walk.count)
         with (log / name).open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -239,11 +253,13 @@ def _head(path: Path, public_key: bytes) -> tuple[int, bytes] | None:
     text += b"\n"
     try:
         given, size, root, rest = text.decode("ascii").split("\n")
-        dash, signer, packed = signatures.decode("utf-8").rstrip("\n").split(" ")
-        raw = base64.b64decode(packed, validate=True)
+        dash, signer, packed = signatures.decode("utf-8").split(" ")
+        raw = base64.b64decode(packed.removesuffix("\n"), validate=True)
         wanted = hashlib.sha256(name.encode() + b"\n\x01" + public_key).digest()[:4]
-        if given != name or signer != name or raw[:4] != wanted or rest or dash != "\u2014":
+        if given != name or signer != name or raw[:4] != wanted:
             raise _Bad(Code.TAMPERED, "the head is signed by another key, or of another log")
+        if rest or dash != "\u2014" or base64.b64encode(raw).decode() + "\n" != packed:
+            raise _Bad(Code.TAMPERED, "the head is not in its normal form")
         Ed25519PublicKey.from_public_bytes(public_key).verify(raw[4:], text)
         return int(size), base64.b64decode(root, validate=True)
     except (ValueError, binascii.Error):

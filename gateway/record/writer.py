@@ -1,26 +1,27 @@
 """The log's writer: one chain, several processes, one lock, nothing acknowledged that can be lost.
 
 Each append happens under the log's lock: read what other processes appended, refuse if the session
-changed since the decision, write one line, sync it when it must be durable, sign the new head. A
-write or sync that fails, a log that was swapped, cut or unlinked while in use: the writer is dead
-from then on and everything is denied, here and (by the halt marker) in every later process, until
-`counterfoil audit recover`. After an fsync error a later success would prove nothing.
+changed since the decision, write one line, make it durable if it must be. The head is signed over
+durable records only, so a power loss never leaves it ahead of the log; records after the last sync
+stand beyond it until the next sync, close or start. A write or sync that fails, a log that was
+swapped, cut or unlinked while in use: the writer is dead from then on and everything is denied,
+here and (by the halt marker) in every later process, until `counterfoil audit recover`. After an
+fsync error a later success would prove nothing.
 
 At the start a torn last line (a crash) is cut off and recorded as `recovered`; intents of dead
 writers without outcome are recorded as `unresolved`, never executed again. A log shorter than its
-signed head is never appended to.
+signed head, or than its snapshot, is never appended to.
+
+One `Log` is for one thread of one process; a forked child must open its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,21 +30,25 @@ from gateway.kit import canon, posix
 from gateway.model.event import Event, Kind
 from gateway.model.names import Json
 from gateway.model.session import SessionState
-from gateway.record import ids
+from gateway.record import ids, snapshot
 from gateway.record.chain import checkpoint
-from gateway.record.disk import Disk, alive, boot_id, failure, writer_id
+from gateway.record.disk import MEND, Disk, alive, boot_id, failure, writer_id
 from gateway.record.event import SCHEMA, Fields, fields
 from gateway.record.head import Head, parse_head
 from gateway.record.keys import LogKeys
+from gateway.record.segment import Segment
 from gateway.record.state import BrokenLogError, Replayed
 
-REMEDY: Final = "then run `counterfoil audit recover`"
 SNAPSHOT_EVERY: Final = 256
-_CHUNK: Final = 1 << 20
+MAX_LINE: Final = 4096
 
 
 class BusyError(RecordError):
     """The lock could not be had in time; nothing is wrong with the log."""
+
+
+class HaltedError(RecordError):
+    """A writer could not go on, and nobody has recovered the log since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,28 +64,26 @@ class Settings:
 
 
 @dataclass(slots=True)
-class _Open:
-    """The segment in hand."""
-
-    first: int = -1
-    fd: int = -1
-
-
-@dataclass(slots=True)
 class Log:
-    """Implements the recorder port. Made by :mod:`gateway.record.stage`."""
+    """Implements the recorder port. Made by :mod:`gateway.record.stage`.
+
+    `replayed` is what was read or written so far, `_covered` the size the head was last signed
+    for by this process.
+    """
 
     disk: Disk
     keys: LogKeys
     settings: Settings
     replayed: Replayed = field(default_factory=Replayed)
     _lock_fd: int = -1
-    _segment: _Open = field(default_factory=_Open)
+    _segment: Segment | None = None
     _fault: str = ""
-    _dirty: bool = False
+    _covered: int = -1
     _signed: Head | None = None
     _boot: str = field(default_factory=boot_id)
-    _since_snapshot: int = 0
+    _pid: int = field(default_factory=os.getpid)
+    _writer: str = ""
+    _snapshot_size: int = 0
 
     def state(self, scope: str) -> SessionState:
         """Return the scope's state after every record in the log, other processes' included."""
@@ -95,8 +98,6 @@ class Log:
         Raises:
             RecordError: what can be read does not continue itself.
         """
-        if not self.disk.segments():
-            return SessionState()
         try:
             self._load_snapshot()
             self._catch_up()
@@ -111,24 +112,32 @@ class Log:
         self._check()
         made = fields(event, self.keys)
         with self._guarded(), self._locked():
-            self._refuse_halted(recovering=False)
+            self._refuse_halted()
             self._catch_up()
             self._mend_torn()
             if expect is not None and self.replayed.scope(event.caller.scope).version != expect:
                 raise StaleStateError("the session changed while this was decided; ask again")
-            if event.kind is Kind.OUTCOME and event.action_id not in self.replayed.open_intents:
+            is_open = event.action_id in self.replayed.open_intents
+            if event.kind is Kind.INTENT and is_open:
+                raise InvariantError("an act has one intent")
+            if event.kind is Kind.OUTCOME and not is_open:
                 raise InvariantError("an outcome needs its intent, and only one")
-            self._write(made, sync=sync)
+            self._write(made)
+            if sync:
+                self._cover()
 
     def close(self) -> None:
-        """Sync what is not yet, keep a snapshot, give the files back. Safe to call twice."""
+        """Make durable what is not yet, give the files back. Safe to call twice.
+
+        When another process keeps the lock or has halted the log, signing is left to the next
+        start.
+        """
         if self._lock_fd < 0:
             return
         try:
-            if not self._fault:
+            if not self._fault and self._pid == os.getpid():
                 with self._guarded():
-                    self._sync()
-                    self._snapshot()
+                    self._close_covered()
         finally:
             self._forget_segment()
             os.close(self._lock_fd)
@@ -152,29 +161,36 @@ class Log:
             RecordError: the log is halted, shorter than its head, or broken.
         """
         self.disk.prepare()
-        self._lock_fd = _open_lock(self.disk.log / ".lock")
-        self._signed = parse_head(self.disk.small(self.disk.head), self.keys.public)
+        self._lock_fd = _open_lock(self.disk)
+        self._writer = writer_id(self._boot)
         with self._guarded(), self._locked():
-            self._refuse_halted(recovering=recovering)
+            if not recovering:
+                self._refuse_halted()
+            mended = self._read_head(recovering=recovering)
             self._load_snapshot()
             self._catch_up()
-            self._check_head()
-            mended = self._mend_torn()
+            if self._signed is not None and self._signed.size > self.replayed.size:
+                raise BrokenLogError(
+                    f"the log has {self.replayed.size} records, its signed head says "
+                    f"{self._signed.size}: records were cut; restore them, or keep the log and "
+                    "start a new one"
+                )
+            mended |= self._cut_torn()
+            if mended or recovering:
+                self._write_recovered(mended)
             for action_id, writer in list(self.replayed.open_intents.items()):
                 if not alive(writer, self._boot):
-                    self._write({"kind": "unresolved", "action_id": action_id}, sync=False)
+                    self._write({"kind": "unresolved", "action_id": action_id})
+            if self._covered != self.replayed.size:
+                self._cover()
             if recovering:
-                self._write(
-                    {"kind": "recovered", **({"detail": mended} if mended else {})}, sync=True
-                )
                 self.disk.halted.unlink(missing_ok=True)
         return mended
 
     # -- one append ---------------------------------------------------------------------------
 
-    def _write(self, made: Fields, *, sync: bool) -> None:
+    def _write(self, made: Fields) -> None:
         """Write one record; the lock is held and the log is caught up."""
-        new = self._ready_segment()
         now = self.settings.clock_ns()
         record: Fields = {
             "v": SCHEMA,
@@ -182,93 +198,80 @@ class Log:
             "id": ids.uuid7(now, self.settings.random),
             "ts": now // 1000,
             "mono": self.settings.mono_ns() // 1000,
-            "writer": writer_id(self._boot),
+            "writer": self._writer,
             "level": self.settings.level,
             "prev": self.replayed.prev,
             **made,
         }
-        if new:
-            record["segment"] = {
-                "size": self.replayed.size,
-                "root": self.replayed.frontier.root().hex(),
-            }
+        full = self._segment is None or self.replayed.offset >= self.settings.segment_bytes
+        if full or self.replayed.offset == 0:
+            root = self.replayed.frontier.root().hex()
+            record["segment"] = {"size": self.replayed.size, "root": root}
         line = canon.dumps(record)
-        before = self.replayed.offset
-        posix.write_all(self._segment.fd, line + b"\n")
-        if os.fstat(self._segment.fd).st_size != before + len(line) + 1:
-            os.ftruncate(self._segment.fd, before)
-            raise RecordError("a write was reported whole and was not")
-        self._dirty = True
-        if sync:
-            self._sync()
+        if len(line) > MAX_LINE:
+            raise InvariantError(f"a record of {len(line)} bytes; at most {MAX_LINE} are written")
+        segment = self._next_segment() if full else self._in_hand()
+        segment.append(line, self.replayed.offset)
         self.replayed.apply(line)
-        self._sign()
-        self._since_snapshot += 1
-        if self._since_snapshot >= SNAPSHOT_EVERY:
-            self._snapshot()
 
-    def _ready_segment(self) -> bool:
-        """Have the right segment open; whether it is a new one."""
-        new = self.replayed.size == 0 or self.replayed.offset >= self.settings.segment_bytes
-        if new:
-            if self._segment.fd >= 0:
-                self._sync()
-            self._forget_segment()
-            self.replayed.segment, self.replayed.offset = self.replayed.size, 0
-            fd = self.disk.open_segment(self.replayed.segment, create=True)
-            self._segment = _Open(first=self.replayed.segment, fd=fd)
-        self._same_file()
-        return new
+    def _next_segment(self) -> Segment:
+        """Go on in a new segment; the one before is durable before it."""
+        if self._segment is not None:
+            self._segment.sync()
+        self._turn_page()
+        path = self.disk.segment(self.replayed.segment)
+        self._segment = Segment.open(path, self.replayed.segment, create=True)
+        return self._segment
 
-    def _same_file(self) -> None:
-        """Refuse a segment that was swapped, unlinked or changed size behind our back."""
-        self._use_segment()
-        found = os.fstat(self._segment.fd)
-        there = self.disk.segment(self._segment.first).lstat()
-        if not os.path.samestat(found, there) or found.st_nlink != 1:
-            raise RecordError("the segment was replaced or unlinked while in use")
-        if found.st_size != self.replayed.offset:
-            raise RecordError("the segment's size is not what was read from it")
-
-    def _sync(self) -> None:
-        if self._dirty and self._segment.fd >= 0:
-            os.fdatasync(self._segment.fd)
-            self._dirty = False
-
-    def _sign(self) -> None:
+    def _cover(self) -> None:
+        """Make every record durable, sign the head over them; now and then keep a snapshot."""
+        if self._segment is not None:
+            self._segment.sync()
         note = checkpoint(self.replayed.frontier, self.keys.public, self.keys.head.sign)
         self.disk.replace(self.disk.head, note)
+        self._covered = self.replayed.size
+        if self._covered - self._snapshot_size >= SNAPSHOT_EVERY:
+            self._keep_snapshot()
+
+    def _close_covered(self) -> None:
+        if self._segment is not None:
+            self._segment.sync()
+        with contextlib.suppress(BusyError, HaltedError), self._locked():
+            self._refuse_halted()
+            self._catch_up()
+            if self._covered != self.replayed.size:
+                self._cover()
+            if self._snapshot_size != self.replayed.size:
+                self._keep_snapshot()
 
     # -- reading on ---------------------------------------------------------------------------
 
+    def _read_head(self, *, recovering: bool) -> dict[str, Json]:
+        """Read the signed head. A log that has records has one, from before its first record."""
+        note = self.disk.small(self.disk.head) or b""
+        if not note.strip(b"\0"):  # none, or what a power loss left of it
+            if self.disk.segments() and not recovering:
+                raise BrokenLogError(
+                    f"{self.disk.head}: the log has no signed head; "
+                    "look with `counterfoil audit verify`, then run `counterfoil audit recover`"
+                )
+            return {"note": "head_missing"} if self.disk.segments() else {}
+        self._signed = parse_head(note, self.keys.public)
+        self._covered = self._signed.size
+        return {}
+
     def _catch_up(self) -> None:
         """Fold in every whole line other processes appended; cheap when there is none."""
+        if self._segment is None and self.replayed.size == 0 and not self.disk.segments():
+            return
         while True:
-            if self.replayed.size == 0 and not self.disk.segments():
-                return
-            self._use_segment()
-            self._read_on()
-            following = self.disk.segment(self.replayed.size)
-            if self.replayed.offset == 0 or not following.exists():
-                return
-            self._forget_segment()
-            self.replayed.segment, self.replayed.offset = self.replayed.size, 0
-
-    def _read_on(self) -> None:
-        size = os.fstat(self._segment.fd).st_size
-        if size < self.replayed.offset:
-            raise BrokenLogError("the log became shorter while in use")
-        rest = b""
-        at = self.replayed.offset
-        while at < size:
-            chunk = os.pread(self._segment.fd, _CHUNK, at)
-            if not chunk:
-                return
-            at += len(chunk)
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
+            segment = self._in_hand()
+            for line in segment.lines(self.replayed.offset):
                 self.replayed.apply(line)
                 self._compare_head()
+            if self.replayed.offset == 0 or not self.disk.segment(self.replayed.size).exists():
+                return
+            self._turn_page()
 
     def _compare_head(self) -> None:
         """At the size the head was signed for, the tree must have the root it says."""
@@ -276,74 +279,56 @@ class Log:
         if head and head.size == self.replayed.size and head.root != self.replayed.frontier.root():
             raise BrokenLogError(f"the signed head does not fit the first {head.size} records")
 
-    def _check_head(self) -> None:
-        head = self._signed
-        if head is None and self.replayed.size > 1:
-            raise BrokenLogError("the log has no signed head; look with `counterfoil audit verify`")
-        if head is not None and head.size > self.replayed.size:
-            raise BrokenLogError(
-                f"the log has {self.replayed.size} records, its signed head says {head.size}: "
-                "records were cut; restore them, or keep the log and start a new one"
-            )
+    def _mend_torn(self) -> None:
+        """Cut off what a writer that died left; record it."""
+        if mended := self._cut_torn():
+            self._write_recovered(mended)
+            self._cover()
 
-    def _mend_torn(self) -> dict[str, Json]:
-        """Cut off a torn last line; record its length and hash."""
-        if self._segment.fd < 0:
+    def _cut_torn(self) -> dict[str, Json]:
+        """Cut off a torn last line; return its length and hash."""
+        if self._segment is None or not (torn := self._segment.torn(self.replayed.offset)):
             return {}
-        size = os.fstat(self._segment.fd).st_size
-        if size == self.replayed.offset:
-            return {}
-        cut = os.pread(self._segment.fd, size - self.replayed.offset, self.replayed.offset)
-        os.ftruncate(self._segment.fd, self.replayed.offset)
-        os.fdatasync(self._segment.fd)
-        mended: dict[str, Json] = {
-            "cut_bytes": len(cut),
-            "cut_sha256": hashlib.sha256(cut).hexdigest(),
-        }
-        if self.replayed.offset == 0 and self.replayed.segment == self.replayed.size:
-            self._forget_segment()
-            self.disk.segment(self.replayed.segment).unlink()
-        self._write({"kind": "recovered", "detail": mended}, sync=True)
-        return mended
+        self._segment.cut(self.replayed.offset)
+        return {"cut_bytes": len(torn), "cut_sha256": hashlib.sha256(torn).hexdigest()}
 
-    def _use_segment(self) -> None:
-        if self._segment.first != self.replayed.segment:
+    def _write_recovered(self, mended: Fields) -> None:
+        self._write({"kind": "recovered", **({"detail": mended} if mended else {})})
+
+    def _in_hand(self) -> Segment:
+        if self._segment is None or self._segment.first != self.replayed.segment:
             self._forget_segment()
-            fd = self.disk.open_segment(self.replayed.segment, create=False)
-            self._segment = _Open(first=self.replayed.segment, fd=fd)
+            path = self.disk.segment(self.replayed.segment)
+            self._segment = Segment.open(path, self.replayed.segment)
+        return self._segment
+
+    def _turn_page(self) -> None:
+        self._forget_segment()
+        self.replayed.segment, self.replayed.offset = self.replayed.size, 0
 
     def _forget_segment(self) -> None:
-        if self._segment.fd >= 0:
-            os.close(self._segment.fd)
-        self._segment = _Open()
+        if self._segment is not None:
+            self._segment.close()
+        self._segment = None
 
     # -- snapshot, lock, faults ---------------------------------------------------------------
 
-    def _snapshot(self) -> None:
-        body = self.replayed.to_json()
-        sealed: dict[str, Json] = {"body": body, "seal": self.keys.seal(canon.dumps(body))}
-        self.disk.replace(self.disk.snapshot, canon.dumps(sealed))
-        self._since_snapshot = 0
+    def _keep_snapshot(self) -> None:
+        self.disk.replace(self.disk.snapshot, snapshot.pack(self.replayed, self.keys))
+        self._snapshot_size = self.replayed.size
 
     def _load_snapshot(self) -> None:
-        """Start from the snapshot if it is sealed by our key and its segment is still there."""
-        data = self.disk.small(self.disk.snapshot)
-        if data is None:
-            return
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            whole = json.loads(data)
-            seal = self.keys.seal(canon.dumps(whole["body"]))
-            replayed = Replayed.from_json(whole["body"])
-            there = self.disk.segment(replayed.segment)
-            if hmac.compare_digest(seal, whole["seal"]) and (replayed.size == 0 or there.exists()):
-                self.replayed = replayed
-                self._compare_head()
+        found = snapshot.unpack(self.disk.small(self.disk.snapshot), self.keys)
+        if found is not None and found.size:
+            self.replayed = found
+            self._snapshot_size = found.size
+            self._compare_head()
 
-    def _refuse_halted(self, *, recovering: bool) -> None:
+    def _refuse_halted(self) -> None:
         marker = self.disk.small(self.disk.halted)
-        if marker is not None and not recovering:
+        if marker is not None:
             said = marker.decode("utf-8", "replace").strip()
-            raise RecordError(f"the log was halted: {said}; mend the cause, {REMEDY}")
+            raise HaltedError(f"the log was halted: {said}; {MEND}")
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -356,6 +341,8 @@ class Log:
                 raise BusyError(
                     f"{self.disk.log}: another process keeps the log's lock; is one stopped?"
                 ) from None
+            if not os.path.samestat(os.fstat(self._lock_fd), self.disk.lock.lstat()):
+                raise RecordError(f"{self.disk.lock}: replaced while in use")
             yield
 
     @contextlib.contextmanager
@@ -366,15 +353,16 @@ class Log:
         except (StaleStateError, InvariantError, BusyError, canon.JsonError):
             raise
         except OSError as error:
-            raise self._die(failure(self.disk.log, error, f"mend the cause, {REMEDY}")) from None
+            raise self._die(failure(self.disk.log, error)) from None
         except RecordError as error:
             raise self._die(error) from None
 
     def _die(self, error: RecordError) -> RecordError:
         first = not self._fault
         self._fault = self._fault or str(error)
-        if first and not isinstance(error, BrokenLogError):
-            self.disk.reserve.unlink(missing_ok=True)
+        if first and not isinstance(error, BrokenLogError | HaltedError):
+            with contextlib.suppress(OSError):
+                self.disk.reserve.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 self.disk.replace(self.disk.halted, self._fault.encode())
         return error
@@ -382,12 +370,12 @@ class Log:
     def _check(self) -> None:
         if self._fault:
             raise RecordError(self._fault)
-        if self._lock_fd < 0:
-            raise InvariantError("the log is not open")
+        if self._lock_fd < 0 or self._pid != os.getpid():
+            raise InvariantError("the log is not open in this process")
 
 
-def _open_lock(path: Path) -> int:
+def _open_lock(disk: Disk) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        return os.open(disk.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise failure(path, error) from None
+        raise failure(disk.lock, error) from None

@@ -16,7 +16,7 @@ TEXTS = {".py", ".md", ".toml", ".yaml", ".yml", ".in", ".lock", ".json", ".html
 
 def _names(lines: list[str]) -> set[str]:
     return {
-        match[1].lower().replace("_", "-")
+        re.sub(r"[._-]+", "-", match[1]).lower()
         for line in lines
         if not line.startswith(("#", "-", " ")) and (match := NAME.match(line))
     }

@@ -1,20 +1,20 @@
-"""`counterfoil policy check` on real files: exit status, lines, JSON."""
+"""`policy check` on real files; `policy trust` by a person at a terminal only."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from gateway.cli.policy import load_policy, register
+from gateway.cli.main import main
+from tests.support.gate import POLICY, ROOT, Door, Gate
+from tests.support.person import person
 
-DEFAULT = Path(__file__).parents[3] / "policies" / "default.yaml"
 GOOD = """\
 version: 1
 include: [team.yaml]
-roots: {workspace: ".", notes: "${home}/notes"}
+roots: {workspace: "."}
 rules:
   - id: read
     effect: allow
@@ -23,14 +23,11 @@ rules:
     examples:
       match: [{tool: fs.read, params: {path: a}}]
 """
+CONFIRM = "type yes to go on: "
 
 
 def run(*argv: str) -> int:
-    parser = argparse.ArgumentParser()
-    register(parser.add_subparsers())
-    arguments = parser.parse_args(["policy", "check", *argv])
-    status: int = arguments.run(arguments)
-    return status
+    return main(["policy", "check", *argv])
 
 
 @pytest.fixture
@@ -41,16 +38,10 @@ def good(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_starter_policy_is_good(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(str(DEFAULT)) == 0
-    assert "ok, 4 rules, policy-v1:sha256:" in capsys.readouterr().out
-
-
-def test_roots_are_resolved_beside_the_file(good: Path) -> None:
-    policy = load_policy(good)
-    assert policy.roots["workspace"] == str(good.parent.resolve())
-    assert policy.roots["notes"].endswith("/notes")
-    assert policy.document.files == (str(good), str(good.parent / "team.yaml"))
+@pytest.mark.parametrize("name", ["default.yaml", "demo.yaml"])
+def test_the_shipped_policies_are_good(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(ROOT / "policies" / name)) == 0
+    assert "rules, policy-v1:sha256:" in capsys.readouterr().out
 
 
 def test_a_refused_policy_is_told_with_its_line(
@@ -72,27 +63,94 @@ def test_a_failed_example_is_refused(good: Path, capsys: pytest.CaptureFixture[s
     assert "must be decided by read" in report["errors"][0]["message"]
 
 
-def test_a_file_that_cannot_be_read_is_wrong_usage(
+def test_a_file_that_cannot_be_read_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--json", str(tmp_path / "none.yaml")) == 1
+    assert run("--json", str(tmp_path / "none.yaml")) == 2
     said = json.loads(capsys.readouterr().out)
     assert (said["ok"], said["files"][0]["ok"]) == (False, False)
+    assert said["files"][0]["errors"][0]["message"] == "No such file or directory"
+
+
+def test_no_file_is_usage() -> None:
+    with pytest.raises(SystemExit) as end:
+        run()
+    assert end.value.code == 1
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (("${home}/notes", "${nope}/x"), "3: roots.notes: unknown variable"),
+        (('workspace: "."', 'workspace: "${nope}/x"'), "3: roots.workspace: unknown variable"),
+        (('workspace: "."', 'workspace: "gone"'), "no such directory"),
+        (('workspace: "."', 'workspace: "/"'), "the whole file system cannot be a root"),
         (("team.yaml", "gone.yaml"), "gone.yaml: No such file"),
         (("team.yaml", "../x.yaml"), "2: include[0]: an include is a relative path"),
-        (("team.yaml", "link.yaml"), "leaves the policy's directory"),
+        (("team.yaml", "link.yaml"), "link.yaml: "),
+        (("version: 1\n", "version: 1\nversion: 1\n"), "2: duplicate"),
+        (("version: 1\n", "version: 1\nsurprise: 1\n"), "2: surprise: "),
+        (("    effect: allow\n", "    effect: deny\n    when: x\n"), "when"),
     ],
 )
-def test_what_a_file_refers_to_must_be_there_and_inside(
+def test_what_is_wrong_is_told_where(
     good: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], word: str
 ) -> None:
     (good.parent / "link.yaml").symlink_to("/etc/hostname")
     good.write_text(GOOD.replace(*change), encoding="utf-8")
     assert run(str(good)) == 2
     assert word in capsys.readouterr().err
+
+
+def loosened(gate: Gate) -> None:
+    gate.write_policy(POLICY.replace("id: web, effect: allow", "id: web, effect: deny"))
+
+
+def test_an_edited_policy_denies_until_a_person_trusts_it(gate: Gate) -> None:
+    loosened(gate)
+    for name in ("python", "cli"):
+        for verb in ("check", "run"):
+            seen = getattr(Door(gate=gate, name=name), verb)("fs.read", path="src/a.py")
+            assert seen.verdict == ("deny", "builtin:fault", "policy_digest_mismatch")
+            assert "counterfoil policy trust" in seen.decision["message"]
+    assert gate.kinds() == []
+    with person(gate.argv("policy", "trust")) as one:
+        one.answer("yes", CONFIRM)
+        status, out, err = one.ended()
+    assert (status, out, err) == (0, f"registered {gate.policy}\n", "")
+    assert one.shown.count("policy-v1:sha256:") == 2
+    door = Door(gate=gate, name="cli")
+    assert door.check("fs.read", path="src/a.py").effect == "allow"
+    assert door.check("net.request", url="http://docs.example.com/").effect == "deny"
+    status, out, _ = gate.cli("policy", "trust")
+    assert (status, out) == (0, f"{gate.policy}: is registered as it is\n")
+
+
+def test_nobody_but_a_person_trusts(gate: Gate) -> None:
+    before = gate.config.read_bytes()
+    loosened(gate)
+    done = gate.process("policy", "trust", stdin=b"yes\n")
+    assert done.returncode == 2
+    assert b"approval_unavailable" in done.stderr
+    with person(gate.argv("policy", "trust")) as one:
+        one.answer("no", CONFIRM)
+        assert one.ended()[0] == 2
+    assert gate.config.read_bytes() == before
+
+
+def test_another_file_can_be_registered_and_a_broken_one_cannot(gate: Gate) -> None:
+    other = gate.write_policy(POLICY.replace("id: web", "id: net"), "other.yaml")
+    with person(gate.argv("policy", "trust", str(other))) as one:
+        one.answer("yes", CONFIRM)
+        assert one.ended()[0] == 0
+    assert str(other) in gate.config.read_text(encoding="utf-8")
+    seen = Door(gate=gate, name="python").check("net.request", url="http://docs.example.com/")
+    assert seen.decision["rule"] == "net"
+    broken = gate.write_policy("version: 1\n", "broken.yaml")
+    status, _, err = gate.cli("policy", "trust", str(broken))
+    assert status == 2
+    assert str(broken) in err
+
+
+def test_nothing_is_trusted_before_init(tmp_path: Path) -> None:
+    words = ["--config", str(tmp_path / "c"), "--state-dir", str(tmp_path / "s")]
+    assert main(["policy", "trust", *words]) == 2

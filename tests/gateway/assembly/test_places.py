@@ -1,0 +1,67 @@
+"""Where things lie: never where `HOME` says; where XDG and the operator say."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from gateway.assembly import places as module
+from gateway.assembly.places import home, places, user_name
+from gateway.errors import ConfigError
+
+REAL = Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def test_home_is_the_password_databases():
+    found = places(config=None, state_dir=None, environment={"HOME": "/tmp/spoofed"})
+    assert found.config == REAL / ".config/counterfoil/config.yaml"
+    assert found.state_dir == REAL / ".local/state/counterfoil"
+    assert (home(), user_name()) == (REAL, pwd.getpwuid(os.getuid()).pw_name)
+
+
+def test_xdg_is_honoured_when_absolute():
+    found = places(
+        config=None,
+        state_dir=None,
+        environment={"XDG_CONFIG_HOME": "/a/c", "XDG_STATE_HOME": "/a/s"},
+    )
+    assert found.config == Path("/a/c/counterfoil/config.yaml")
+    assert found.state_dir == Path("/a/s/counterfoil")
+    for value in ("", "relative", "./x", "~/x"):
+        found = places(config=None, state_dir=None, environment={"XDG_STATE_HOME": value})
+        assert found.state_dir == REAL / ".local/state/counterfoil"
+
+
+def test_the_operators_word_counts_more():
+    found = places(config="/x/../y/c.yaml", state_dir="/s", environment={"XDG_CONFIG_HOME": "/a/c"})
+    assert (found.config, found.state_dir) == (Path("/y/c.yaml"), Path("/s"))
+    assert found.own == ("/y", "/s")
+    assert found.keys == Path("/s/keys")
+    assert found.gateway_key == Path("/s/keys/gateway.pem")
+    assert (found.log, found.grants) == (Path("/s/log"), Path("/s/state/grants.json"))
+    for bad in ("", "a\0b"):
+        with pytest.raises(ConfigError, match="--config: not a path"):
+            places(config=bad, state_dir=None)
+        with pytest.raises(ConfigError, match="--state-dir: not a path"):
+            places(config=None, state_dir=bad)
+
+
+def test_a_user_without_entry_is_told(monkeypatch):
+    monkeypatch.setattr(module.os, "getuid", lambda: 3_999_999)
+    with pytest.raises(ConfigError, match="uid 3999999 has no entry"):
+        places(config="/c", state_dir="/s")
+
+
+def test_a_spoofed_home_moves_nothing(gate):
+    """A real process with HOME elsewhere stands on the same configuration, and on no other."""
+    elsewhere = gate.top / "spoofed"
+    (elsewhere / ".config/counterfoil").mkdir(parents=True)
+    (elsewhere / ".config/counterfoil/config.yaml").write_text("version: 1\nlevel: separate\n")
+    done = gate.process("status", "--json", environment={"HOME": str(elsewhere)})
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["config"] == str(gate.config)
+    assert sorted(path.name for path in elsewhere.iterdir()) == [".config"]

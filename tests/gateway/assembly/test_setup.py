@@ -1,0 +1,69 @@
+"""Making a gate, and registering another policy in its configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.assembly.config import PolicyRef, load_config
+from gateway.assembly.places import Places
+from gateway.assembly.policies import load_policy
+from gateway.assembly.setup import initialize, register, starter_policy
+from gateway.errors import ConfigError
+
+OTHER = "policy-v1:sha256:" + "1" * 64
+
+
+@pytest.fixture
+def where(tmp_path):
+    (tmp_path / "ws").mkdir()
+    return Places(config=tmp_path / "c/config.yaml", state_dir=tmp_path / "s")
+
+
+def test_a_starter_gate(where, tmp_path):
+    made = initialize(where, workspace=tmp_path / "ws", policy=None)
+    assert [one.new for one in made] == [True] * len(made)
+    config = load_config(where.config)
+    assert config is not None
+    assert config.policy is not None
+    assert config.policy.path == str(tmp_path / "c/policy.yaml")
+    assert str(tmp_path / "ws") in (tmp_path / "c/policy.yaml").read_text()
+    assert (tmp_path / "s/log").is_dir()
+
+
+def test_a_workspace_with_odd_characters(where, tmp_path):
+    odd = tmp_path / 'a "b" \\ #: {x}'
+    odd.mkdir()
+    initialize(where, workspace=odd, policy=None)
+    config = load_config(where.config)
+    assert config is not None
+    assert load_policy(Path(config.policy.path)).policy.roots == {"workspace": str(odd)}
+
+
+def test_the_starter_policy_is_the_shipped_one():
+    assert "read-workspace" in starter_policy()
+
+
+def test_register_changes_path_and_digest_and_nothing_else(where, tmp_path):
+    initialize(where, workspace=tmp_path / "ws", policy=None)
+    before = load_config(where.config).policy
+    text = where.config.read_text()
+    register(where, before, path="/other.yaml", digest=OTHER)
+    assert load_config(where.config).policy == PolicyRef(path="/other.yaml", digest=OTHER)
+    expected = text.replace(before.path, "/other.yaml").replace(before.digest, OTHER)
+    assert where.config.read_text() == expected
+    assert where.config.stat().st_mode & 0o777 == 0o600
+
+
+def test_register_refuses_a_spelling_it_does_not_know(where, tmp_path):
+    initialize(where, workspace=tmp_path / "ws", policy=None)
+    before = load_config(where.config).policy
+    text = where.config.read_text().replace(f'"{before.path}"', f"'{before.path}'")
+    where.config.write_text(text)
+    with pytest.raises(ConfigError, match="policy: write path:"):
+        register(where, before, path="/other.yaml", digest=OTHER)
+    assert where.config.read_text() == text
+    where.config.unlink()
+    with pytest.raises(ConfigError, match="No such file"):
+        register(where, before, path="/other.yaml", digest=OTHER)

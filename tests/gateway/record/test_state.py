@@ -1,0 +1,65 @@
+"""Replaying refuses what does not continue the log; the state survives a snapshot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.model.names import Taint
+from gateway.record import snapshot
+from gateway.record.chain import GENESIS, line_hash
+from gateway.record.state import BrokenLogError, Replayed
+from tests.gateway.record.samples import KEYS, OTHER_KEYS, denied, intent, opened
+
+
+def line(seq: int, prev: str, **more: object) -> bytes:
+    return json.dumps({"seq": seq, "prev": prev, **more}).encode()
+
+
+def test_lines_are_folded_in_order() -> None:
+    replayed = Replayed()
+    first = line(0, GENESIS, kind="intent", action_id="i", writer="w")
+    replayed.apply(first)
+    assert (replayed.size, replayed.offset) == (1, len(first) + 1)
+    assert replayed.open_intents == {"i": "w"}
+    replayed.apply(line(1, line_hash(first), kind="outcome", action_id="i"))
+    assert replayed.open_intents == {}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b"1",
+        b"[" * 100_000,
+        b"{}",
+        line(1, GENESIS),
+        line(0, "f" * 64),
+        line(0, GENESIS, kind="denied", scope="s", taint=["no such word"]),
+        line(0, GENESIS, kind="denied", scope="s", taint=7),
+        line(0, GENESIS, kind="denied", scope=["s"]),
+        line(0, GENESIS, kind="session.clear", scope="s", detail=[]),
+        line(0, GENESIS, kind="intent", action_id={}),
+    ],
+)
+def test_a_line_that_does_not_continue_the_log_is_refused_whole(bad: bytes) -> None:
+    replayed = Replayed()
+    with pytest.raises(BrokenLogError, match="audit verify"):
+        replayed.apply(bad)
+    assert replayed == Replayed()
+
+
+def test_a_snapshot_carries_the_whole_state(tmp_path: Path) -> None:
+    with opened(tmp_path) as log:
+        log.append(denied("d", taint=frozenset(Taint)), sync=True)
+        log.append(intent("i"), sync=True)
+        replayed = log.replayed
+        packed = snapshot.pack(replayed, KEYS)
+    assert snapshot.unpack(packed, KEYS) == replayed
+    assert snapshot.unpack(packed, OTHER_KEYS) is None
+    assert snapshot.unpack(None, KEYS) is None
+    assert Replayed.from_json(json.loads(json.dumps(replayed.to_json()))) == replayed
