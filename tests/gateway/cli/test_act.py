@@ -68,12 +68,14 @@ def request(gate, raw: bytes, verb: str = "run"):
 )  # fmt: skip
 def test_a_malformed_request_is_denied_and_nothing_happens(gate, raw, word):
     status, out, err = request(gate, raw)
-    assert (status, out) == (2, "")
-    assert err.startswith("counterfoil: request_invalid: ")
-    assert word in err
-    assert len(err) < 400
+    shown = json.loads(out)
+    assert (status, err) == (2, "")
+    assert (shown["decision"], shown["reason"]) == ("deny", "request_invalid")
+    assert shown["operation"] == "unknown"
+    assert word in shown["message"]
+    assert len(shown["message"]) < 400
     assert (gate.workspace / "out/old.txt").exists()
-    assert gate.kinds() == []
+    assert gate.kinds() == ["denied"]
 
 
 def test_unknown_parameters_are_a_recorded_deny(gate, door):
