@@ -75,20 +75,23 @@ class Terminal:
 
     def ask(self, question: Question) -> ApprovalAnswer:
         """Show the question and wait for the person, until the deadline at most."""
-        deadline = self.monotonic() + question.timeout_s
+        return _answer(question, self.confirm(render(question), timeout_s=question.timeout_s))
+
+    def confirm(self, text: str, *, timeout_s: float) -> Verdict:
+        """Show a text whose values are escaped already, and wait for the person."""
+        deadline = self.monotonic() + timeout_s
         try:
             fd = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:
-            return _answer(question, Verdict.UNAVAILABLE)
+            return Verdict.UNAVAILABLE
         try:
-            verdict = self._alone(fd, question, deadline)
+            return self._alone(fd, text, deadline)
         except (OSError, termios.error):
-            verdict = Verdict.UNAVAILABLE
+            return Verdict.UNAVAILABLE
         finally:
             os.close(fd)
-        return _answer(question, verdict)
 
-    def _alone(self, fd: int, question: Question, deadline: float) -> Verdict:
+    def _alone(self, fd: int, text: str, deadline: float) -> Verdict:
         """Have the terminal to itself, raw, in the foreground; put everything back afterwards."""
         if os.tcgetpgrp(fd) != os.getpgrp():
             return Verdict.UNAVAILABLE
@@ -103,7 +106,7 @@ class Terminal:
             stack.enter_context(_raw(fd))
             screen = _Screen(fd=fd, monotonic=self.monotonic, deadline=deadline)
             try:
-                verdict = _converse(screen, question)
+                verdict = _converse(screen, text)
             except _Ended as ended:
                 verdict = ended.verdict
             except KeyboardInterrupt:
@@ -112,9 +115,9 @@ class Terminal:
             return verdict
 
 
-def _converse(screen: _Screen, question: Question) -> Verdict:
+def _converse(screen: _Screen, text: str) -> Verdict:
     columns, rows = screen.size()
-    lines = [piece for line in render(question).splitlines() for piece in wrap(line, columns)]
+    lines = [piece for line in text.splitlines() for piece in wrap(line, columns)]
     room = max(rows - 2, 1)
     pages = [lines[start : start + room] for start in range(0, len(lines), room)]
     for number, page in enumerate(pages, 1):

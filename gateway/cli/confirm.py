@@ -1,37 +1,32 @@
-"""Asking the person at the controlling terminal; never standard input, which may be an agent's."""
+"""Asking the person at the controlling terminal, in the way an approval is asked."""
 
 from __future__ import annotations
 
-import os
-import termios
+from typing import Final
 
+from gateway.approve.terminal import Terminal
 from gateway.errors import CounterfoilError
 from gateway.kit import text
+from gateway.model.approval import Verdict
+from gateway.model.reasons import REASONS
+
+TIMEOUT_S: Final = 120
 
 
-class NoPersonError(CounterfoilError):
-    """What only a person may do was asked for without a controlling terminal, or refused."""
+class NotConfirmedError(CounterfoilError):
+    """What only a person may do was not confirmed by one; nothing was changed."""
 
-    code = "approval_unavailable"
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(f"{REASONS[verdict]}; this needs a person at a terminal, nothing changed")
+        self.code = str(verdict)
 
 
 def confirm(question: str) -> None:
     """Go on only if the person types `yes`.
 
     Raises:
-        NoPersonError: there is no controlling terminal, or the answer is another.
+        NotConfirmedError: no controlling terminal, another answer, or none in time.
     """
-    try:
-        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        raise NoPersonError("this needs a person at a terminal") from None
-    try:
-        termios.tcflush(fd, termios.TCIFLUSH)
-        os.write(fd, "\n".join(text.block(question)).encode() + b"\ntype yes to go on: ")
-        answer = os.read(fd, 64)
-    except (OSError, termios.error):
-        raise NoPersonError("the terminal went away") from None
-    finally:
-        os.close(fd)
-    if answer.strip() != b"yes":
-        raise NoPersonError("not confirmed; nothing was changed")
+    verdict = Terminal().confirm("\n".join(text.block(question)), timeout_s=TIMEOUT_S)
+    if verdict is not Verdict.APPROVED:
+        raise NotConfirmedError(verdict)
