@@ -176,7 +176,7 @@ def test_what_was_approved_is_what_ran(gate):
 def test_an_interrupt_ends_the_child_and_is_recorded(gate):
     words = ["run", "shell.run", f"cwd={gate.workspace}", "--", "sleep", "61"]
     with person(gate.argv(*words)) as one:
-        children = _wait_for_child(one.process.pid, b"sleep\x0061")
+        children = _wait_for_child(one.process.pid, b"sleep\x0061\x00")
         one.type("\x03")
         status, out, err = one.ended()
     assert (status, out) == (1, "")
@@ -192,11 +192,11 @@ def test_an_interrupt_ends_the_child_and_is_recorded(gate):
 
 
 def _wait_for_child(pid: int, words: bytes) -> list[int]:
-    """Every process below one, once one of them has these words on its command line."""
+    """Every process below one, once one of them has just these words as its command line."""
     limit = time.monotonic() + 30
     while time.monotonic() < limit:
         below = _below(pid)
-        if any(words in line for line in below.values()):
+        if words in below.values():
             return list(below)
     raise TimeoutError
 
