@@ -114,8 +114,9 @@ def create_app(wiring: Wiring) -> Flask:
 
 def _checked_day(text: str) -> str:
     try:
-        if _DAY.fullmatch(text):
-            return date.fromisoformat(text).isoformat()
+        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
-        pass
-    raise RejectedError(400, "bad_day", "day: use a real date as YYYY-MM-DD")
+        day = None
+    if day is None:
+        raise RejectedError(400, "bad_day", "day: use a real date as YYYY-MM-DD")
+    return day.isoformat()

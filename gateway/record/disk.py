@@ -93,6 +93,17 @@ class Disk:
             with contextlib.suppress(OSError):
                 self.replace(self.reserve, b"\0" * RESERVE_BYTES)
 
+    def open_lock(self) -> int:
+        """Open the file whose lock the writers take in turn.
+
+        Raises:
+            RecordError: it cannot be opened.
+        """
+        try:
+            return os.open(self.lock, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
+        except OSError as error:
+            raise failure(self.lock, error) from None
+
     def segment(self, first: int) -> Path:
         """Return the path of a segment."""
         return self.log / f"{first:020}.jsonl"

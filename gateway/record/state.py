@@ -25,6 +25,14 @@ class BrokenLogError(RecordError):
     """A line does not continue the log before it."""
 
 
+class BusyError(RecordError):
+    """The lock could not be had in time; nothing is wrong with the log."""
+
+
+class HaltedError(RecordError):
+    """A writer could not go on, and nobody has recovered the log since."""
+
+
 @dataclass(slots=True)
 class Replayed:
     """The state after `frontier.size` records.

@@ -37,18 +37,11 @@ from gateway.record.event import SCHEMA, Fields, fields
 from gateway.record.head import Head, parse_head
 from gateway.record.keys import LogKeys
 from gateway.record.segment import Segment
-from gateway.record.state import BrokenLogError, Replayed
+from gateway.record.state import BrokenLogError, BusyError, HaltedError, Replayed
 
+LOOK: Final = "look with `counterfoil audit verify`, then run `counterfoil audit recover`"
 SNAPSHOT_EVERY: Final = 256
 MAX_LINE: Final = 4096
-
-
-class BusyError(RecordError):
-    """The lock could not be had in time; nothing is wrong with the log."""
-
-
-class HaltedError(RecordError):
-    """A writer could not go on, and nobody has recovered the log since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +60,8 @@ class Settings:
 class Log:
     """Implements the recorder port. Made by :mod:`gateway.record.stage`.
 
-    `replayed` is what was read or written so far, `_covered` the size the head was last signed
-    for by this process.
+    `replayed` is what was read or written so far. `_note` is the head as last read or signed here
+    and `_covered` its size; `_roots` are the roots at each size read since.
     """
 
     disk: Disk
@@ -79,6 +72,8 @@ class Log:
     _segment: Segment | None = None
     _fault: str = ""
     _covered: int = -1
+    _note: bytes = b""
+    _roots: dict[int, bytes] = field(default_factory=dict)
     _signed: Head | None = None
     _boot: str = field(default_factory=boot_id)
     _pid: int = field(default_factory=os.getpid)
@@ -89,7 +84,7 @@ class Log:
         """Return the scope's state after every record in the log, other processes' included."""
         self._check()
         with self._guarded():
-            self._catch_up()
+            self._follow()
         return self.replayed.scope(scope)
 
     def look(self, scope: str) -> SessionState:
@@ -113,7 +108,7 @@ class Log:
         made = fields(event, self.keys)
         with self._guarded(), self._locked():
             self._refuse_halted()
-            self._catch_up()
+            self._follow()
             self._mend_torn()
             if expect is not None and self.replayed.scope(event.caller.scope).version != expect:
                 raise StaleStateError("the session changed while this was decided; ask again")
@@ -161,7 +156,7 @@ class Log:
             RecordError: the log is halted, shorter than its head, or broken.
         """
         self.disk.prepare()
-        self._lock_fd = _open_lock(self.disk)
+        self._lock_fd = self.disk.open_lock()
         self._writer = writer_id(self._boot)
         with self._guarded(), self._locked():
             if not recovering:
@@ -170,11 +165,7 @@ class Log:
             self._load_snapshot()
             self._catch_up()
             if self._signed is not None and self._signed.size > self.replayed.size:
-                raise BrokenLogError(
-                    f"the log has {self.replayed.size} records, its signed head says "
-                    f"{self._signed.size}: records were cut; restore them, or keep the log and "
-                    "start a new one"
-                )
+                raise self._cut(self._signed)
             mended |= self._cut_torn()
             if mended or recovering:
                 self._write_recovered(mended)
@@ -212,7 +203,12 @@ class Log:
             raise InvariantError(f"a record of {len(line)} bytes; at most {MAX_LINE} are written")
         segment = self._next_segment() if full else self._in_hand()
         segment.append(line, self.replayed.offset)
+        self._apply(line)
+
+    def _apply(self, line: bytes) -> None:
         self.replayed.apply(line)
+        if self.replayed.size > self._covered:
+            self._roots[self.replayed.size] = self.replayed.frontier.root()
 
     def _next_segment(self) -> Segment:
         """Go on in a new segment; the one before is durable before it."""
@@ -227,9 +223,11 @@ class Log:
         """Make every record durable, sign the head over them; now and then keep a snapshot."""
         if self._segment is not None:
             self._segment.sync()
-        note = checkpoint(self.replayed.frontier, self.keys.public, self.keys.head.sign)
-        self.disk.replace(self.disk.head, note)
+        self._note = checkpoint(self.replayed.frontier, self.keys.public, self.keys.head.sign)
+        self.disk.replace(self.disk.head, self._note)
+        self._signed = Head(size=self.replayed.size, root=self.replayed.frontier.root())
         self._covered = self.replayed.size
+        self._roots.clear()
         if self._covered - self._snapshot_size >= SNAPSHOT_EVERY:
             self._keep_snapshot()
 
@@ -238,7 +236,7 @@ class Log:
             self._segment.sync()
         with contextlib.suppress(BusyError, HaltedError), self._locked():
             self._refuse_halted()
-            self._catch_up()
+            self._follow()
             if self._covered != self.replayed.size:
                 self._cover()
             if self._snapshot_size != self.replayed.size:
@@ -251,14 +249,41 @@ class Log:
         note = self.disk.small(self.disk.head) or b""
         if not note.strip(b"\0"):  # none, or what a power loss left of it
             if self.disk.segments() and not recovering:
-                raise BrokenLogError(
-                    f"{self.disk.head}: the log has no signed head; "
-                    "look with `counterfoil audit verify`, then run `counterfoil audit recover`"
-                )
+                raise BrokenLogError(f"{self.disk.head}: the log has no signed head; {LOOK}")
             return {"note": "head_missing"} if self.disk.segments() else {}
-        self._signed = parse_head(note, self.keys.public)
+        self._note, self._signed = note, parse_head(note, self.keys.public)
         self._covered = self._signed.size
         return {}
+
+    def _follow(self) -> None:
+        """Catch up with other processes: the head they signed must fit what is read here.
+
+        The head is read first, so that the log can only be longer than it says. Without this a
+        writer would sign over a log that was cut or forged behind the back of all others.
+        """
+        note = self.disk.small(self.disk.head) or b""
+        if not note:
+            raise BrokenLogError(f"{self.disk.head}: the signed head is gone while in use; {LOOK}")
+        if note != self._note:
+            self._note, self._signed = note, parse_head(note, self.keys.public)
+        self._catch_up()
+        head = self._signed
+        if head is None or head.size <= self._covered:
+            if head is not None and head.size < self._covered:
+                raise BrokenLogError(f"the signed head went back to {head.size} records")
+            return
+        if head.size > self.replayed.size:
+            raise self._cut(head)
+        if self._roots.get(head.size) != head.root:
+            raise BrokenLogError(f"the signed head does not fit the first {head.size} records")
+        self._covered = head.size
+        self._roots = {size: root for size, root in self._roots.items() if size > head.size}
+
+    def _cut(self, head: Head) -> BrokenLogError:
+        return BrokenLogError(
+            f"the log has {self.replayed.size} records, its signed head says {head.size}: "
+            "records were cut; restore them, or keep the log and start a new one"
+        )
 
     def _catch_up(self) -> None:
         """Fold in every whole line other processes appended; cheap when there is none."""
@@ -267,7 +292,7 @@ class Log:
         while True:
             segment = self._in_hand()
             for line in segment.lines(self.replayed.offset):
-                self.replayed.apply(line)
+                self._apply(line)
                 self._compare_head()
             if self.replayed.offset == 0 or not self.disk.segment(self.replayed.size).exists():
                 return
@@ -372,10 +397,3 @@ class Log:
             raise RecordError(self._fault)
         if self._lock_fd < 0 or self._pid != os.getpid():
             raise InvariantError("the log is not open in this process")
-
-
-def _open_lock(disk: Disk) -> int:
-    try:
-        return os.open(disk.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise failure(disk.lock, error) from None

@@ -32,6 +32,13 @@ def gate(world):
         yield one
 
 
+@pytest.fixture(scope="module")
+def shared_gate(shared):
+    """A gateway before the shared world, for tests that leave clock and grants alone."""
+    with running_gate(shared, "calendar.read mail.read mail.send") as one:
+        yield one
+
+
 @pytest.fixture
 def naive(tmp_path, world):
     with running_naive(tmp_path, world.broker.clock) as one:

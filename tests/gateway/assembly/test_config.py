@@ -93,8 +93,6 @@ def test_an_unknown_key_denies_everything_at_every_door(gate, door):
     gate.configure("surprise: true\n")
     for seen in (door.check("fs.read", path="src/a.py"), door.run("fs.read", path="src/a.py")):
         assert seen.verdict == ("deny", "builtin:fault", "config_invalid")
-        assert (
-            f"{gate.config}: surprise: unknown key" in (seen.decision["message"])
-        )
+        assert f"{gate.config}: surprise: unknown key" in (seen.decision["message"])
         assert seen.status in {None, 2}
     assert gate.kinds() == []

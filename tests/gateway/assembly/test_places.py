@@ -12,6 +12,7 @@ import pytest
 from gateway.assembly import places as module
 from gateway.assembly.places import home, places, user_name
 from gateway.errors import ConfigError
+from tests.support.gate import POLICY
 
 REAL = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
@@ -65,3 +66,11 @@ def test_a_spoofed_home_moves_nothing(gate):
     assert done.returncode == 0
     assert json.loads(done.stdout)["config"] == str(gate.config)
     assert sorted(path.name for path in elsewhere.iterdir()) == [".config"]
+
+
+def test_a_spoofed_home_unprotects_nothing(gate):
+    gate.register(POLICY.replace('"**/vault"', '"${home}/.hidden"'))
+    words = ["check", "fs.read", f"path={REAL}/.hidden/x"]
+    done = gate.process(*words, environment={"HOME": str(gate.workspace)})
+    assert done.returncode == 2
+    assert gate.records()[0]["taint"] == ["attempted"]

@@ -186,7 +186,7 @@ def test_recover_cuts_a_torn_line_and_loses_no_record(log):
     assert verified(log)["exit_code"] == 0
     shown = json.loads(log.cli("audit", "recover", "--json")[1])
     assert shown["records"] == len(log.records())
-    assert log.kinds()[6:] == ["recovered", "recovered"]
+    assert log.kinds()[6:] == ["recovered", "recovered"], "once for each command"
 
 
 def test_recover_never_hides_a_cut(log):

@@ -38,7 +38,7 @@ HOLDS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ),
     (rule("r", "allow", "mcp.call", tools=["t"]), "mcp.call", {"server": "s", "tool": "t"}),
     (rule("r", "allow", "mcp.resource"), "mcp.resource", {"server": "s", "uri": "u:x"}),
-    (rule("r", "allow", "mcp.prompt"), "mcp.prompt", {"server": "s", "prompt": "p"}),
+    (rule("r", "allow", "mcp.prompt"), "mcp.prompt", {"server": "s", "name": "p"}),
     (
         rule("r", "allow", "memory.write", memory={"scope": "project"}),
         "memory.write", {"scope": "session", "sensitivity": "low", "content": "x"},

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 from gateway.errors import InvariantError
-from gateway.model.names import Taint
+from gateway.model.names import Status, Taint
 from gateway.record.verify import Code
+from tests.gateway.fakes import Execute, Stages, request
 from tests.gateway.record.processes import kill, kinds, records, run, start
-from tests.gateway.record.samples import denied, intent, opened, outcome, run_one, verified
+from tests.gateway.record.samples import caller, denied, intent, opened, outcome, run_one, verified
 from tests.gateway.record.test_faults import check_full_disk
 
 
@@ -119,4 +119,21 @@ def test_nothing_is_executed_before_its_intent_is_durable(tmp_path: Path) -> Non
         assert written < executed
         assert len(synced) == 1, calls[written : executed + 1]
     assert said[1:] == [word for act in range(3) for word in (f"executed id-{act}", "asked True")]
-    assert os.path.getsize(root / "log" / ("0" * 20 + ".jsonl")) > 0  # noqa: PTH202
+
+
+def test_an_ambiguous_outcome_is_never_retried_automatically(tmp_path: Path) -> None:
+    """Neither after a fault nor after a kill in the middle; both stay visible."""
+    stages = Stages(executor=Execute(fault=ValueError("cut off in the middle")))
+    with opened(tmp_path) as log:
+        answer = stages.pipeline(log).run(request(), caller())
+        assert answer.result is not None
+        assert answer.result.status is Status.UNKNOWN
+    assert len(stages.executor.permits) == 1
+    worker = start(tmp_path, "hang")
+    assert worker.stdout is not None
+    assert [worker.stdout.readline().split()[0] for _ in range(2)] == ["open", "executed"]
+    kill(worker)
+    for _ in range(2):
+        with opened(tmp_path) as log:
+            assert log.replayed.open_intents == {}
+    assert kinds(tmp_path) == ["intent", "outcome", "intent", "unresolved"]

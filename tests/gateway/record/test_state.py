@@ -1,17 +1,13 @@
-"""Replaying refuses what does not continue the log; the state survives a snapshot."""
+"""Replaying refuses what does not continue the log."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from gateway.model.names import Taint
-from gateway.record import snapshot
 from gateway.record.chain import GENESIS, line_hash
 from gateway.record.state import BrokenLogError, Replayed
-from tests.gateway.record.samples import KEYS, OTHER_KEYS, denied, intent, opened
 
 
 def line(seq: int, prev: str, **more: object) -> bytes:
@@ -51,15 +47,3 @@ def test_a_line_that_does_not_continue_the_log_is_refused_whole(bad: bytes) -> N
     with pytest.raises(BrokenLogError, match="audit verify"):
         replayed.apply(bad)
     assert replayed == Replayed()
-
-
-def test_a_snapshot_carries_the_whole_state(tmp_path: Path) -> None:
-    with opened(tmp_path) as log:
-        log.append(denied("d", taint=frozenset(Taint)), sync=True)
-        log.append(intent("i"), sync=True)
-        replayed = log.replayed
-        packed = snapshot.pack(replayed, KEYS)
-    assert snapshot.unpack(packed, KEYS) == replayed
-    assert snapshot.unpack(packed, OTHER_KEYS) is None
-    assert snapshot.unpack(None, KEYS) is None
-    assert Replayed.from_json(json.loads(json.dumps(replayed.to_json()))) == replayed

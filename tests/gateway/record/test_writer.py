@@ -16,8 +16,9 @@ from gateway.errors import InvariantError, RecordError, StaleStateError
 from gateway.model.event import Event, Kind
 from gateway.model.names import Taint
 from gateway.record.stage import recover
+from gateway.record.state import BusyError, HaltedError
 from gateway.record.verify import Code
-from gateway.record.writer import BusyError, HaltedError, Log
+from gateway.record.writer import Log
 from tests.gateway.record.processes import kill, kinds, records, run, start
 from tests.gateway.record.samples import (
     KEYS,
@@ -564,11 +565,11 @@ def test_a_writer_that_was_open_stops_when_another_halts_the_log(tmp_path: Path)
 def test_an_error_names_path_errno_and_remedy(tmp_path: Path) -> None:
     with opened(tmp_path) as log:
         run_one(log)
-        (tmp_path / "head").rename(tmp_path / "gone")
+        (tmp_path / "log").rename(tmp_path / "gone")
         with pytest.raises(RecordError) as caught:
             log.append(intent("i"), sync=True)
     said = str(caught.value)
-    assert "checkpoint" in said
+    assert str(tmp_path / "log") in said
     assert "errno 2" in said
     assert "counterfoil audit recover" in said
 

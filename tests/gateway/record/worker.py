@@ -85,6 +85,15 @@ def fill(log: Log) -> None:
             return
 
 
+def hang_while_executing(log: Log) -> None:
+    def work(permit: Permit, submit: Submit, settle: Settle) -> Result:
+        say(f"executed {permit.action_id}")
+        sys.stdin.read()
+        return Result(status=Status.DONE)
+
+    Stages(executor=Execute(work=work)).pipeline(log).run(request(), caller())
+
+
 def through_a_pipeline(log: Log) -> None:
     """Three acts; the executor says the moment it is given a permit."""
 
@@ -104,6 +113,7 @@ MODES: dict[str, Callable[[Log], None]] = {
     "several": several,
     "fill": fill,
     "unsynced": unsynced,
+    "hang": hang_while_executing,
     "pipeline": through_a_pipeline,
 }
 
