@@ -129,7 +129,7 @@ def show(args: argparse.Namespace, request: ActionRequest, given: Answer) -> Non
             more = f": {given.result.message}" if given.result.message else ""
             say(f"{given.result.status}: {given.result.reason}{text.escape(more)}", sys.stderr)
         if given.result.truncated:
-            say("the output was cut at the limit", sys.stderr)
+            say("the output is not whole", sys.stderr)
 
 
 def result_json(result: Result) -> dict[str, Json]:

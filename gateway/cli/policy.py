@@ -2,7 +2,8 @@
 
 `check` reads each file as the gateway would and judges the rules' own examples; each fault is
 `file:line: key: what, and what to write instead`. Exit status: 0 usable, 2 refused. `trust`
-registers the file's present content; it asks the person at the terminal.
+registers the file's present content, if it could be used and its examples hold; it asks the person
+at the terminal.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gateway.assembly.build import check_apart
 from gateway.assembly.config import load_config
 from gateway.assembly.places import places
 from gateway.assembly.policies import load_policy
@@ -81,6 +83,9 @@ def _trust(args: argparse.Namespace) -> int:
     if (str(path), policy.digest) == (config.policy.path, config.policy.digest):
         say(f"{path}: is registered as it is", sys.stdout)
         return 0
+    check_apart(where, policy.roots)
+    for fault in check_examples(policy):
+        raise fault
     confirm(
         f"Register {path}\n  now  {policy.digest} ({len(policy.rules)} rules)\n"
         f"  was  {config.policy.digest} ({config.policy.path})"

@@ -21,6 +21,7 @@ from typing import Literal, Self
 from gateway.assembly.build import Options, options_from
 from gateway.doors.deny import standing_deny
 from gateway.errors import CounterfoilError, InvariantError
+from gateway.kit import faults
 from gateway.link.link import InProcess, connect
 from gateway.model.decision import Decision
 from gateway.model.names import Json
@@ -53,6 +54,8 @@ class Guard:
             self._link = connect(self._options(policy, config, state_dir, approver))
         except CounterfoilError as error:
             self._fault = error
+        except Exception as error:  # noqa: BLE001 - an exception is a deny
+            self._fault = InvariantError(f"{faults.code(error)}: {faults.said(error)}")
 
     @staticmethod
     def _options(

@@ -8,6 +8,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -26,6 +27,11 @@ class Person:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 120, 0, 0))
         self.shown = ""
+
+        def at_the_terminal() -> None:
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where tests run in background
+
         self.process = subprocess.Popen(
             argv,
             cwd=ROOT,
@@ -35,7 +41,7 @@ class Person:
             stderr=subprocess.PIPE,
             pass_fds=[slave],
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+            preexec_fn=at_the_terminal,  # noqa: PLW1509
         )
         os.close(slave)
 

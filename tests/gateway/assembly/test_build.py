@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 
 import pytest
 
+from gateway import Guard
 from gateway.assembly.build import (
     assemble,
     assemble_judge,
@@ -18,7 +21,9 @@ from gateway.assembly.build import (
 )
 from gateway.assembly.config import BrokerConfig
 from gateway.assembly.places import Places
+from gateway.cli.main import main
 from gateway.errors import ConfigError, RecordError
+from gateway.model.names import Effect
 from tests.support.gate import NOWHERE, POLICY, Door, open_descriptors, picture
 
 LOOSE = """\
@@ -96,6 +101,17 @@ def test_state_or_configuration_beneath_a_root_is_refused(gate, door, inside):
         with pytest.raises(ConfigError, match="keep configuration and state outside every root"):
             check_apart(where, {"workspace": str(root)})
     check_apart(where, {"workspace": str(gate.top / f"{inside}-other")})
+
+
+def test_a_state_directory_in_the_workspace_denies_at_every_door(gate, capsys):
+    inside = gate.workspace / "s"
+    shutil.copytree(gate.state_dir, inside)
+    with Guard(config=str(gate.config), state_dir=str(inside)) as guard:
+        decision = guard.call("fs.read", path="src/a.py").decision
+    assert (decision.effect, decision.reason) == (Effect.DENY, "config_invalid")
+    words = ["run", "--json", "--config", str(gate.config), "--state-dir", str(inside)]
+    assert main([*words, "fs.read", "path=src/a.py"]) == 2
+    assert json.loads(capsys.readouterr().out)["reason"] == "config_invalid"
 
 
 def test_a_symlink_does_not_hide_that_state_lies_beneath_a_root(gate, tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from gateway.assembly import places as module
 from gateway.assembly.places import home, places, user_name
 from gateway.errors import ConfigError
+from tests.support.gate import POLICY, ROOT
 
 REAL = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
@@ -65,3 +68,38 @@ def test_a_spoofed_home_moves_nothing(gate):
     assert done.returncode == 0
     assert json.loads(done.stdout)["config"] == str(gate.config)
     assert sorted(path.name for path in elsewhere.iterdir()) == [".config"]
+
+
+def test_a_process_honours_xdg(tmp_path):
+    (tmp_path / "ws").mkdir()
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "c"),
+        "XDG_STATE_HOME": str(tmp_path / "s"),
+    }
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "gateway.cli.main", *words],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert run("init", "--workspace", str(tmp_path / "ws")).returncode == 0
+    told = json.loads(run("status", "--json").stdout)
+    assert told["config"] == str(tmp_path / "c/counterfoil/config.yaml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "s", "ws"]
+    assert (tmp_path / "s/counterfoil/keys/log.hmac").is_file()
+
+
+def test_a_spoofed_home_unprotects_nothing(gate):
+    gate.register(POLICY.replace('"**/vault"', '"${home}/.hidden"'))
+    words = ["check", "fs.read", f"path={REAL}/.hidden/x"]
+    done = gate.process(*words, environment={"HOME": str(gate.workspace)})
+    assert done.returncode == 2
+    assert gate.records()[0]["taint"] == ["attempted"]

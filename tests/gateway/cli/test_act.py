@@ -177,7 +177,7 @@ def test_a_cut_result_says_so(gate):
     assert status == 1
     assert len(out) == 1_048_576
     assert "output_limit" in err
-    assert "the output was cut at the limit" in err
+    assert "the output is not whole" in err
 
 
 def test_argv_behind_the_dashes_is_the_acts_alone(gate):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
 
 import pytest
 
 from gateway.cli.main import main
-from tests.support.gate import ROOT, Door, Gate, picture
+from tests.support.gate import Door, Gate, picture
+from tests.support.person import person
 
 
 @pytest.fixture
@@ -131,25 +130,15 @@ def test_tail_shows_the_last_records(log):
 
 
 def test_tail_follows_until_it_is_interrupted(log):
-    process = subprocess.Popen(
-        log.argv("audit", "tail", "-n", "1", "-f"),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    )
-    try:
-        assert process.stdout
-        assert "outcome" in process.stdout.readline()
+    with person(log.argv("audit", "tail", "-n", "1", "-f")) as one:
+        out = one.process.stdout
+        assert out is not None
+        assert b"outcome" in out.readline()
         Door(gate=log, name="python").check("fs.read", path=".env")
-        assert "taint:attempted" in process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 1
+        assert b"taint:attempted" in out.readline()
+        one.type("\x03")
+        status, _, err = one.ended()
+    assert status == 1
     assert "Traceback" not in err
 
 

@@ -145,10 +145,16 @@ def test_another_file_can_be_registered_and_a_broken_one_cannot(gate: Gate) -> N
     assert str(other) in gate.config.read_text(encoding="utf-8")
     seen = Door(gate=gate, name="python").check("net.request", url="http://docs.example.com/")
     assert seen.decision["rule"] == "net"
-    broken = gate.write_policy("version: 1\n", "broken.yaml")
-    status, _, err = gate.cli("policy", "trust", str(broken))
-    assert status == 2
-    assert str(broken) in err
+    examples = "operations: [fs.read, fs.list], examples: {match: [{tool: fs.write, params: {}}]}"
+    for text, word in [
+        ("version: 1\n", "roots: missing"),
+        (POLICY.replace("WORKSPACE", str(gate.top)), "lies beneath the root"),
+        (POLICY.replace("operations: [fs.read, fs.list]", examples), "example"),
+    ]:
+        broken = gate.write_policy(text, "broken.yaml")
+        status, _, err = gate.cli("policy", "trust", str(broken))
+        assert status == 2
+        assert word in err
 
 
 def test_nothing_is_trusted_before_init(tmp_path: Path) -> None:

@@ -176,12 +176,12 @@ def test_what_was_approved_is_what_ran(gate):
 def test_an_interrupt_ends_the_child_and_is_recorded(gate):
     words = ["run", "shell.run", f"cwd={gate.workspace}", "--", "sleep", "61"]
     with person(gate.argv(*words)) as one:
-        children = _wait_for_child(one.process.pid, b"sleep\x0061")
+        children = _wait_for_child(one.process.pid, b"sleep\x0061\x00")
         one.type("\x03")
         status, out, err = one.ended()
     assert (status, out) == (1, "")
     assert "interrupted; what had begun is in the log" in err
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in children if _alive(pid)]
     intent, outcome = gate.records()
     assert (intent["kind"], outcome["kind"]) == ("intent", "outcome")
     assert (outcome["status"], outcome["result_code"]) == ("unknown", "cancelled")
@@ -192,11 +192,11 @@ def test_an_interrupt_ends_the_child_and_is_recorded(gate):
 
 
 def _wait_for_child(pid: int, words: bytes) -> list[int]:
-    """Every process below one, once one of them has these words on its command line."""
+    """Every process below one, once one of them has just these words as its command line."""
     limit = time.monotonic() + 30
     while time.monotonic() < limit:
         below = _below(pid)
-        if any(words in line for line in below.values()):
+        if words in below.values():
             return list(below)
     raise TimeoutError
 
@@ -219,6 +219,33 @@ def _below(top: int) -> dict[int, bytes]:
                 found[pid] = lines.get(pid, b"")
                 queue.append(pid)
     return found
+
+
+def test_a_killed_gate_takes_its_command_along_and_nothing_is_tried_again(gate):
+    words = ["run", "shell.run", f"cwd={gate.workspace}", "--", "sleep", "61"]
+    with person(gate.argv(*words)) as one:
+        children = _wait_for_child(one.process.pid, b"sleep\x0061\x00")
+        one.process.kill()
+        one.process.wait()
+        limit = time.monotonic() + 30
+        while any(_alive(pid) for pid in children):
+            assert time.monotonic() < limit
+    shown = json.loads(gate.cli("audit", "verify", "--json")[1])
+    assert shown["verdict"] in {"ok", "uncovered"}
+    assert len(shown["unresolved"]) == 1
+    gate.cli("run", "fs.read", "path=src/a.py", f"cwd={gate.workspace}")
+    assert gate.kinds() == ["intent", "unresolved", "intent", "outcome"]
+    assert gate.records()[1]["action_id"] == shown["unresolved"][0]
+    assert gate.cli("audit", "verify")[0] == 0
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return stat.rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
 
 
 def test_killing_any_component_never_loosens_a_decision(gate):

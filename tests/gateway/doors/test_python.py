@@ -86,6 +86,17 @@ def test_a_gate_that_does_not_stand_denies_with_its_reason(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_fault_of_ours_while_opening_is_a_deny_without_its_text(gate, monkeypatch):
+    def broken(options):
+        raise OSError(f"a value nobody may see: {options}")
+
+    monkeypatch.setattr("gateway.doors.python.connect", broken)
+    with Guard(config=str(gate.config), state_dir=str(gate.state_dir)) as guard:
+        decision = guard.check("fs.read", path="src/a.py")
+    assert (decision.effect, decision.reason) == (Effect.DENY, "internal_error")
+    assert "nobody may see" not in decision.message
+
+
 def test_a_closed_guard_denies(gate):
     guard = Guard(config=str(gate.config), state_dir=str(gate.state_dir))
     guard.close()
