@@ -18,7 +18,7 @@ serve: $(VENV)/.runtime  ## broker and mock APIs with a demo user, agent and gra
 	@$(BIN)/python -m scripts.serve $(ARGS)
 
 test: $(VENV)/.development  ## every test whose tools exist; names what was not run and why
-	@$(PYTEST) -n auto -q $(ARGS)
+	@$(PYTEST) -n auto --dist loadfile -q $(ARGS)
 
 lint: $(VENV)/.development  ## style, types, import contracts
 	@$(BIN)/ruff check .

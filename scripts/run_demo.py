@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
 import sys
 import tempfile
@@ -108,6 +109,7 @@ def _guarded(place: workplace.Workplace, receiver: Receiver) -> tuple[Side, str]
     """Run the agent on a pseudo-terminal nobody answers; return its report and what was asked."""
     words = ["--workspace", str(place.workspace), "--receiver", receiver.address, *place.places]
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
     asked: list[bytes] = []
     reader = threading.Thread(target=_drain, args=(ours, asked))
     reader.start()

@@ -8,13 +8,13 @@ import pytest
 
 from tests.support.person import person
 
-PROMPT = "type yes to go on: "
+PROMPT = "Enter alone denies: "
 PROGRAM = """\
 import sys
-from gateway.cli.confirm import NoPersonError, confirm
+from gateway.cli.confirm import NotConfirmedError, confirm
 try:
     confirm("Really \\x1b[2J do it?")
-except NoPersonError as error:
+except NotConfirmedError as error:
     sys.exit(f"no: {error}")
 print("confirmed")
 """
@@ -35,7 +35,7 @@ def test_anything_else_does_not(keys):
         one.answer(keys, PROMPT)
         status, out, err = one.ended()
     assert (status, out) == (1, "")
-    assert "no: not confirmed; nothing was changed" in err
+    assert "no: a person denied; this needs a person at a terminal, nothing changed" in err
 
 
 def test_the_end_of_input_does_not():
@@ -49,6 +49,15 @@ def test_what_was_typed_before_the_question_does_not_count():
     with person(ASK) as one:
         one.type("yes\r")
         one.answer("no", PROMPT)
+        assert one.ended()[0] == 1
+
+
+def test_a_pasted_yes_does_not_count():
+    with person(ASK) as one:
+        one.until(PROMPT)
+        one.type("yes\r")
+        one.until("pasted text does not approve")
+        one.type("\r")
         assert one.ended()[0] == 1
 
 

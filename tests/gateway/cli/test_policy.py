@@ -23,7 +23,7 @@ rules:
     examples:
       match: [{tool: fs.read, params: {path: a}}]
 """
-CONFIRM = "type yes to go on: "
+CONFIRM = "Enter alone denies: "
 
 
 def run(*argv: str) -> int:
