@@ -51,6 +51,9 @@ _IGNORABLE: Final = (
 )
 
 
+_PREFIX: Final = re.compile(r"^(?:file:(?://[^/]*)?|[a-z]:)", re.IGNORECASE)
+
+
 def lexical(spelled: str) -> Refusal | None:
     """Return why a spelled path is refused, or None; the first rule of the table that bites."""
     if not spelled:
@@ -91,7 +94,9 @@ def as_meant(spelled: str) -> str:
     text = unquote(spelled[-_MEANT:].split("\0", 1)[0], errors="replace").split("\0", 1)[0]
     text = unicodedata.normalize("NFC", encodable(text).replace("\\", "/"))
     text = "".join(ch for ch in text if not _invisible(ch) and unicodedata.category(ch) != "Cc")
-    parts = (part if part in {".", ".."} else part.rstrip(". ") for part in text.split("/"))
+    text = _PREFIX.sub("", text, count=1)  # `file:` of a URL, the letter of a drive
+    names = (part.partition(":")[0] for part in text.split("/"))  # `name:stream`
+    parts = (part if part in {".", ".."} else part.rstrip(". ") for part in names)
     slash = "/" if text.startswith("/") else ""
     return slash + "/".join(part for part in parts if part)
 

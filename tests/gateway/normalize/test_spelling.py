@@ -105,6 +105,11 @@ def test_components_drop_dots_and_one_slash() -> None:
         ("src\\..\\.env", "src/../.env"),
         (".env. ", ".env"),
         ("a//.env", "a/.env"),
+        (".env:x", ".env"),
+        (".env::$DATA", ".env"),
+        ("C:.env", ".env"),
+        ("file:///w/.env", "/w/.env"),
+        ("file://localhost/w/.env", "/w/.env"),
         ("\ud800.env", "?.env"),
     ],
 )
