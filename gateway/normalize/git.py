@@ -121,7 +121,7 @@ def _understand(argv: Sequence[str], cwd: Place, settings: Settings) -> Understo
         operation=Operation.GIT_READ,
         program=PROGRAM,
         argv=(argv[0], *_FIXED, subcommand, *_AFTER[subcommand], *words),
-        resources=tuple(dict.fromkeys(resources)),
+        resources=tuple(dict.fromkeys((*resources, *repository.elsewhere))),
         opened=repository.judged,
         environment={
             **_ENVIRONMENT,
