@@ -1,8 +1,9 @@
 """The paths a repository tracks: a bounded reader of its index file, versions 2 to 4. Pure.
 
 Only names are taken from it, none longer than a path may be: in version 4 a name begins as the one
-before it, so that a small file could spell endless ones. An index that says that part of it is elsewhere (split, or sparse
-with whole directories folded into one entry) is refused: its names would not be all.
+before it, so that a small file could spell endless ones. An index that says that part of it is
+elsewhere (split, or sparse with whole directories folded into one entry) is refused: its names
+would not be all.
 
 Source: gitformat-index(5).
 """
