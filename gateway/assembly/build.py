@@ -243,8 +243,8 @@ def _normalize_settings(
         guard=Guard(is_protected=lambda path: any(one.matches(path) for one in globs), literal=own),
         apis=config.catalogue(),
         programs=config.programs,
-        protected=tuple(
-            glob.effective for layer in layers for glob in layer.policy.protected_globs
+        left_out=tuple(
+            dict.fromkeys(glob.effective for layer in layers for glob in layer.policy.unreadable)
         ),
         read_bytes=min(layer.policy.limits.read_bytes for layer in layers),
     )

@@ -88,6 +88,17 @@ class Policy:
     labels: Mapping[str, Mapping[str, str]]
     authority: Mapping[str, Authority]
 
+    @property
+    def unreadable(self) -> tuple[Glob, ...]:
+        """The protected globs, and those of every rule that may deny reading what they match."""
+        denied = (
+            glob
+            for rule in self.rules
+            if rule.effect is Effect.DENY and Operation.FS_READ in rule.model.operations
+            for glob in rule.globs
+        )
+        return (*self.protected_globs, *denied)
+
 
 def compile_policy(
     document: PolicyDocument, *, roots: Mapping[str, str], variables: Mapping[str, str]
@@ -181,10 +192,20 @@ class _Compiler:
             and not COMMAND_OPERATIONS.isdisjoint(rule.operations)
         ):
             yield conditions.grammar()
+        directories = self.directories(rule, place, effect)
+        if directories:
+            yield conditions.cwd(directories, effect)
         for name, make in _CONDITIONS:
             value = getattr(rule, name)
             if value is not None:
                 yield make(self.resolver, value, place.at(name), effect)
+
+    def directories(self, rule: Rule, place: Place, effect: Effect) -> tuple[Glob, ...]:
+        """Return where a rule's commands may run; exact ones in the first root, unless it says."""
+        if rule.cwd is None and rule.commands is not None and effect is not Effect.DENY:
+            first = next(iter(self.roots.values()))
+            return (Glob(text=first, tokens=(first,)),)
+        return self.resolver.globs(rule.cwd or (), place.at("cwd"))
 
     def keys(self, rule: CompiledRule) -> Keys:
         """Return the keys a rule is filed under, from its most telling condition."""
@@ -245,6 +266,9 @@ class _Compiler:
         for name in ("programs", "hosts", "servers", "tools", "identities"):
             if getattr(model, name) is not None:
                 shown[name] = list(self.resolver.expand(getattr(model, name), place.at(name)))
+        directories = self.directories(model, place, rule.effect)
+        if directories:
+            shown["cwd"] = [regex(glob.tokens) for glob in directories]
         if rule.globs:
             shown["resources"] = [regex(glob.tokens) for glob in rule.globs]
         under = self.resolver.under(model.arguments or {}, place.at("arguments"))

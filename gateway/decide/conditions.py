@@ -122,6 +122,18 @@ def commands(many: Iterable[Sequence[str]], effect: Effect) -> Condition:
     return "commands", test
 
 
+def cwd(globs: Sequence[Glob], effect: Effect) -> Condition:
+    """Hold if the command's working directory is one of these.
+
+    What a command without a grammar runs is mostly found there (a Makefile, a test suite), so the
+    compiler gives a rule with `commands` that names none the first root.
+    """
+    compiled = Caseless(globs) if effect is Effect.DENY else Exact(globs)
+    return "cwd", lambda resource, _caller, _state: said(
+        isinstance(resource, CommandResource) and compiled.matches(resource.cwd)
+    )
+
+
 def grammar() -> Condition:
     """Hold if a grammar parsed the command; every allow or ask without `commands` has it."""
 

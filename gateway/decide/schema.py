@@ -141,6 +141,7 @@ class Rule(Strict):
     hardlinks: Literal["allow"] | None = None
     programs: Texts | None = None
     commands: Annotated[tuple[Texts, ...], SOME] | None = None
+    cwd: Texts | None = None
     sandbox: Sandbox | None = None
     hosts: Texts | None = None
     methods: Annotated[tuple[Annotated[str, Field(pattern="^[A-Z]{1,20}$")], ...], SOME] | None = (
@@ -212,6 +213,7 @@ APPLIES: Final[Mapping[str, frozenset[Operation]]] = {
     "hardlinks": FS_OPERATIONS,
     "programs": COMMAND_OPERATIONS,
     "commands": COMMAND_OPERATIONS,
+    "cwd": COMMAND_OPERATIONS,
     "sandbox": COMMAND_OPERATIONS,
     "hosts": _NET,
     "methods": _NET,

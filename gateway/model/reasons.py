@@ -77,7 +77,7 @@ REASONS: Final[dict[str, str]] = {
     "sh_operand": "an operand the program's grammar does not accept",
     "sh_walk_limit": "a recursive walk would reach more entries than the limit",
     "git_subcommand": "a git subcommand outside the accepted ones",
-    "git_repository": "the repository configures programs that git would run",
+    "git_repository": "a repository git may not be started in, or a file that belongs to one",
     # URLs
     "url_invalid": "the URL does not parse",
     "url_scheme": "the URL's scheme is not accepted",

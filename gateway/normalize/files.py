@@ -1,11 +1,13 @@
 """fs.read, fs.list, fs.write, fs.delete: one path each, opened, judged and planned.
 
 A file to read is refused by its size before a byte is read. What is written is shown whole and
-bound by hash; what it replaces, and what is deleted, is bound by identity.
+bound by hash; what it replaces, and what is deleted, is bound by identity. A git repository's own
+files are never written or deleted: they say what git runs.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from gateway.kit import canon
@@ -14,6 +16,7 @@ from gateway.model.names import Json, Operation
 from gateway.model.plan import DeleteFile, ListDirectory, ReadFile, WriteFile
 from gateway.model.request import ActionRequest
 from gateway.model.resource import PathResource
+from gateway.normalize import git_files
 from gateway.normalize.build import (
     Descriptors,
     Param,
@@ -168,13 +171,20 @@ def delete_file(request: ActionRequest, settings: Settings) -> Action:
 def _parent(
     request: ActionRequest, operation: Operation, settings: Settings
 ) -> LocatedParent | Refused:
-    return locate_parent(
+    found = locate_parent(
         settings.roots,
         text(request.params, "path"),
         operation=operation,
         cwd=_cwd(request),
         guard=settings.guard,
     )
+    if isinstance(found, Refused):
+        return found
+    refusal = git_files.belongs(found.root_fd, found.relative)
+    if refusal is None:
+        return found
+    os.close(found.fd)
+    return Refused(refusal=refusal, resource=found.resource)
 
 
 def _path_json(resource: PathResource) -> dict[str, Json]:

@@ -5,13 +5,15 @@ repository's own (judged by :mod:`gateway.normalize.git_repository`), no hooks, 
 transport, no locks, no replaced objects, the repository given and not looked for. After it stand
 `--no-ext-diff --no-textconv --ignore-submodules=all`: a submodule has a configuration of its own.
 
-What shows content (diff, show, log with a patch) reaches every tracked file, or those beneath the
-paths after `--`; each is an fs.read resource. History may hold a file that is no longer tracked:
-the policy's protected globs that can be written as pathspecs are left out of every such command.
-`git show REV:path` reads that path. Objects are only reached through commits.
+What shows content (diff, show, log with a patch) reads the work tree, or the paths after `--`, and
+every tracked file there; each is an fs.read resource. Another branch or history may hold a file
+that is not tracked now: the globs the policy protects or denies, where they can be written as
+pathspecs, are left out of every such command. `git show REV:path` reads that path. Objects are only
+reached through commits. Attribute files are read too, and git prints what is wrong in them: one
+that has another name (hard link) is a resource.
 
-What it cannot see: a protected file kept in history under a name that is not protected, and
-protected globs that cross into the work tree through a wildcard (they still guard tracked names).
+What it cannot see: a file kept in history under another name than the policy speaks of, and globs
+that cross into the work tree through a wildcard (they still guard tracked names).
 
 Source: git-config(1), gitglossary(7) pathspec, CVE-2022-24765.
 """
@@ -50,6 +52,8 @@ _FIXED: Final = (
     "-c", "protocol.ext.allow=never",
     "-c", "log.showSignature=false",
 )  # fmt: skip
+_CONVERTS: Final = frozenset({"status", "diff"})  # they compare the work tree, by its attributes
+_ATTRIBUTES: Final = ".gitattributes"
 _NO_SUBMODULES: Final = "--ignore-submodules=all"
 _SAFE_DIFF: Final = ("--no-ext-diff", "--no-textconv", _NO_SUBMODULES)
 _AFTER: Final = {
@@ -121,7 +125,7 @@ def _understand(argv: Sequence[str], cwd: Place, settings: Settings) -> Understo
         operation=Operation.GIT_READ,
         program=PROGRAM,
         argv=(argv[0], *_FIXED, subcommand, *_AFTER[subcommand], *words),
-        resources=tuple(dict.fromkeys(resources)),
+        resources=tuple(dict.fromkeys((*resources, *repository.elsewhere))),
         opened=repository.judged,
         environment={
             **_ENVIRONMENT,
@@ -188,9 +192,14 @@ def _files(
                 _not_a_file(word, cwd, settings)
             revisions.append(revision)
             resources += [] if named is None else [named]
-    if reads:
-        resources += _contents(subcommand, repository, settings, inside)
-        pathspecs += _left_out(repository, settings.protected)
+    if reads or subcommand in _CONVERTS:
+        names = git_repository.tracked(settings.roots, settings.guard, repository)
+        if isinstance(names, Refusal):
+            raise _Stop(names)
+        resources += _attributes(repository, settings, names)
+        if reads:
+            resources += _contents(subcommand, repository, settings, inside, names)
+            pathspecs += _left_out(repository, settings.left_out)
     if parsed.tool.split:
         return engine.with_operands(parsed, tuple(revisions), tuple(pathspecs)), resources
     return engine.with_operands(parsed, tuple(pathspecs)), resources
@@ -249,13 +258,38 @@ def _not_a_file(word: str, cwd: Place, settings: Settings) -> None:
         raise _Stop(refusal, target.resource)
 
 
-def _contents(
-    subcommand: str, repository: Repository, settings: Settings, inside: Sequence[str]
+def _attributes(
+    repository: Repository, settings: Settings, names: Iterable[str]
 ) -> list[PathResource]:
-    """Return every tracked file whose content the command may show."""
-    names = git_repository.tracked(settings.roots, settings.guard, repository)
-    if isinstance(names, Refusal):
-        raise _Stop(names)
+    """Return the attribute files beside tracked files that have another name, too."""
+    directories = {""}
+    for name in names:
+        above = name.rpartition("/")[0]
+        while above not in directories:
+            directories.add(above)
+            above = above.rpartition("/")[0]
+    spelled = (f"{one}/{_ATTRIBUTES}".lstrip("/") for one in directories)
+    met = [one for name in spelled if (one := _look(repository, name, in_work_tree=True)).links > 1]
+    return _read_resources(repository, settings, met)
+
+
+def _contents(
+    subcommand: str,
+    repository: Repository,
+    settings: Settings,
+    inside: Sequence[str],
+    names: tuple[str, ...],
+) -> list[PathResource]:
+    """Return every tracked file whose content the command may show, and the tree if it is all."""
+    everything: list[PathResource] = []
+    if not inside:
+        top = PathResource(
+            operation=Operation.FS_READ,
+            path=repository.worktree,
+            root=repository.root.name,
+            named=False,
+        )
+        everything.append(top)
     if inside and "" not in inside:
         exact = set(inside)
         starts = tuple(f"{one}/" for one in inside)
@@ -266,15 +300,23 @@ def _contents(
             " directory after `--`, or use --stat"
         )
         raise _Stop(Refusal(reason="sh_walk_limit", message=message))
+    work = subcommand == "diff"
+    met = [_look(repository, name, in_work_tree=work) for name in names]
+    return everything + _read_resources(repository, settings, met)
+
+
+def _read_resources(
+    repository: Repository, settings: Settings, met: Iterable[walk.Met]
+) -> list[PathResource]:
     top = repository.worktree.rstrip("/")
-    met = ((f"{top}/{name}", _look(repository, name, subcommand == "diff")) for name in names)
-    found = walk.read_resources(settings.guard, repository.root.path, repository.root.name, met)
+    files = ((f"{top}/{one.relative}", one) for one in met)
+    found = walk.read_resources(settings.guard, repository.root.path, repository.root.name, files)
     if isinstance(found, Refusal):
         raise _Stop(found)
     return found
 
 
-def _look(repository: Repository, name: str, in_work_tree: bool) -> walk.Met:  # noqa: FBT001
+def _look(repository: Repository, name: str, *, in_work_tree: bool) -> walk.Met:
     """Look how many names a tracked file has, when its copy in the work tree would be read."""
     links = device = inode = 0
     if in_work_tree:
@@ -286,11 +328,11 @@ def _look(repository: Repository, name: str, in_work_tree: bool) -> walk.Met:  #
     return walk.Met(name, name, "f", 1, max(links, 1), device, inode)
 
 
-def _left_out(repository: Repository, protected: Iterable[str]) -> list[str]:
-    """Write the protected globs that concern the work tree as pathspecs that leave them out."""
+def _left_out(repository: Repository, globs: Iterable[str]) -> list[str]:
+    """Write the globs that concern the work tree as pathspecs that leave them out."""
     top = repository.worktree.rstrip("/") + "/"
     written: list[str] = []
-    for glob in protected:
+    for glob in globs:
         if glob.startswith("/**/"):
             relative = glob[1:]
         elif glob.startswith("**/"):

@@ -1,7 +1,9 @@
 """The paths a repository tracks: a bounded reader of its index file, versions 2 to 4. Pure.
 
-Only names are taken from it. An index that says that part of it is elsewhere (split, or sparse
-with whole directories folded into one entry) is refused: its names would not be all.
+Only names are taken from it, none longer than a path may be: in version 4 a name begins as the one
+before it, so that a small file could spell endless ones. An index that says that part of it is
+elsewhere (split, or sparse with whole directories folded into one entry) is refused: its names
+would not be all.
 
 Source: gitformat-index(5).
 """
@@ -12,6 +14,7 @@ import struct
 from typing import Final
 
 from gateway.model.action import Refusal
+from gateway.normalize.spelling import MAX_PATH_BYTES
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 MAX_ENTRIES: Final = 100_000
@@ -31,17 +34,19 @@ class _BadIndexError(Exception):
     pass
 
 
-def tracked(raw: bytes, *, hash_bytes: int = 20) -> tuple[str, ...] | Refusal:
-    """Return the tracked paths, submodules left out, or why the index cannot be read."""
+def tracked(
+    raw: bytes, *, hash_bytes: int = 20, submodules: bool = False
+) -> tuple[str, ...] | Refusal:
+    """Return the tracked files, or the tracked submodules, or why the index cannot be read."""
     try:
-        return _tracked(raw, hash_bytes)
+        return _tracked(raw, hash_bytes, submodules=submodules)
     except (_BadIndexError, struct.error, IndexError, UnicodeDecodeError) as error:
         why = str(error) or type(error).__name__
         message = f"the repository's index cannot be read: {why}"
         return Refusal(reason="git_repository", message=message)
 
 
-def _tracked(raw: bytes, hash_bytes: int) -> tuple[str, ...]:
+def _tracked(raw: bytes, hash_bytes: int, *, submodules: bool) -> tuple[str, ...]:
     if len(raw) > MAX_BYTES:
         raise _BadIndexError(f"larger than {MAX_BYTES} bytes")
     magic, version, count = _HEADER.unpack_from(raw)
@@ -67,12 +72,14 @@ def _tracked(raw: bytes, hash_bytes: int) -> tuple[str, ...]:
         if stop < 0:
             raise _BadIndexError("a name does not end")
         name = keep + raw[at:stop]
+        if len(name) > MAX_PATH_BYTES:
+            raise _BadIndexError(f"a name is longer than {MAX_PATH_BYTES} bytes")
         at = stop + 1
         if version != _COMPRESSED:
             at = start + ((stop - start + 8) // 8) * 8
         if mode == _TREE:
             raise _BadIndexError("it is sparse; a person may run `git sparse-checkout disable`")
-        if mode != _SUBMODULE:
+        if (mode == _SUBMODULE) is submodules:
             paths[name] = None
     _check_extensions(raw, at, end)
     return tuple(path.decode() for path in paths)

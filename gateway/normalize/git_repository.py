@@ -5,8 +5,10 @@ has a `.git`. A `.git` file (linked work tree, submodule) is followed once, and 
 beneath a root. Git is then told both places, so that it looks for none by itself, and never takes
 a directory of the work tree for a bare repository.
 
-Refused by name (`git_repository`): configuration that is not known to run nothing, symlinks among
-the repository's own files, object stores elsewhere (`alternates`), a `core.worktree` elsewhere.
+Refused by name (`git_repository`): configuration that is not known to run nothing, links among the
+repository's own files and those of its submodules (:mod:`gateway.normalize.git_files`), object
+stores elsewhere (`alternates`), a `core.worktree` elsewhere. A git directory that is not the work
+tree's own `.git` holds the content of another place: it is a resource of its own, read.
 Attributes need no look: a driver they name runs only if the configuration defines it.
 
 Source: gitrepository-layout(5), CVE-2022-24765, CVE-2021-21300.
@@ -26,7 +28,8 @@ from gateway.kit import posix
 from gateway.model.action import Refusal
 from gateway.model.names import Operation
 from gateway.model.plan import Operand
-from gateway.normalize import git_config, git_index
+from gateway.model.resource import PathResource
+from gateway.normalize import git_config, git_files, git_index
 from gateway.normalize.hardlinks import Guard
 from gateway.normalize.path import Located, Refused, locate
 from gateway.normalize.roots import Root, Roots
@@ -36,8 +39,6 @@ _STRICT: Final = posix.RESOLVE_NO_SYMLINKS | posix.RESOLVE_NO_XDEV
 _POINTER: Final = re.compile(r"gitdir: ([^\0\n]{1,3000})\n?\Z")
 _MAX_POINTER: Final = 4096
 _ELSEWHERE: Final = ("objects/info/alternates", "objects/info/http-alternates")
-_LOOKED_AT: Final = (".", "objects", "objects/info", "objects/pack")
-_MAY_LINK: Final = frozenset({"hooks"})  # no command that reads runs one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class Repository:
 
     `root` is the root above the work tree, `relative` the work tree's path from it. `judged` are
     the configuration files as they were judged; they must still be the same when git starts.
+    `elsewhere` are the git directories that are not the work tree's own `.git`.
     """
 
     root: Root
@@ -54,6 +56,7 @@ class Repository:
     git_dir: str
     common_dir: str
     judged: tuple[Opened, ...]
+    elsewhere: tuple[PathResource, ...]
 
 
 class _Refuse(Exception):  # noqa: N818 - it carries a verdict to the edge of this module
@@ -71,8 +74,10 @@ def find(roots: Roots, guard: Guard, root: Root, relative: str) -> Repository | 
         return Refusal(reason="git_repository", message=message)
 
 
-def tracked(roots: Roots, guard: Guard, repository: Repository) -> tuple[str, ...] | Refusal:
-    """Return the paths the repository tracks, from the top of its work tree."""
+def tracked(
+    roots: Roots, guard: Guard, repository: Repository, *, submodules: bool = False
+) -> tuple[str, ...] | Refusal:
+    """Return the paths of the files, or of the submodules, it tracks, from the work tree's top."""
     try:
         directory = _directory(roots, guard, repository.git_dir)
         try:
@@ -82,30 +87,30 @@ def tracked(roots: Roots, guard: Guard, repository: Repository) -> tuple[str, ..
     except (_Refuse, OSError) as error:
         message = f"the repository's index cannot be read: {error}"
         return Refusal(reason="git_repository", message=message)
-    return () if raw is None else git_index.tracked(raw)
+    return () if raw is None else git_index.tracked(raw, submodules=submodules)
 
 
 def _find(roots: Roots, guard: Guard, root: Root, relative: str) -> Repository:
     parts = [] if relative == "." else relative.split("/")
     for depth in range(len(parts), -1, -1):
         top = "/".join(parts[:depth]) or "."
-        kind = _kind(root.fd, f"{top}/.git")
-        if kind is None:
+        git_dir = _own_git_dir(roots, guard, root, top)
+        if git_dir is None:
             continue
         worktree = root.join(top)
-        if kind == "directory":
-            git_dir = root.join(".git" if top == "." else f"{top}/.git")
-        else:
-            git_dir = _pointed(roots, guard, root, top)
         common_dir, judged = _judge(roots, guard, git_dir, worktree)
-        return Repository(
+        own = f"{worktree.rstrip('/')}/{git_files.GIT}"
+        found = Repository(
             root=root,
             relative=top,
             worktree=worktree,
-            git_dir=git_dir,
-            common_dir=common_dir,
+            git_dir=git_dir.path,
+            common_dir=common_dir.path,
             judged=judged,
+            elsewhere=tuple(one for one in dict.fromkeys((git_dir, common_dir)) if one.path != own),
         )
+        _check_submodules(roots, guard, found)
+        return found
     raise _Refuse(f"no .git at or above {root.join(relative)} beneath its root")
 
 
@@ -129,11 +134,24 @@ def _kind(root_fd: int, relative: str) -> str | None:
     raise _Refuse(f"{relative} is neither a directory nor a file")
 
 
-def _pointed(roots: Roots, guard: Guard, root: Root, top: str) -> str:
+def _own_git_dir(roots: Roots, guard: Guard, root: Root, top: str) -> PathResource | None:
+    """Return the git directory of a work tree; None when it has none."""
+    kind = _kind(root.fd, f"{top}/{git_files.GIT}")
+    if kind == "file":
+        return _pointed(roots, guard, root, top)
+    own = git_files.GIT if top == "." else f"{top}/{git_files.GIT}"
+    return None if kind is None else _read_of(root.join(own), root.name)
+
+
+def _read_of(path: str, root: str | None) -> PathResource:
+    return PathResource(operation=Operation.FS_READ, path=path, root=root, named=False)
+
+
+def _pointed(roots: Roots, guard: Guard, root: Root, top: str) -> PathResource:
     """Follow a `.git` file to the directory it names."""
     fd = posix.open_beneath(root.fd, top, os.O_RDONLY | os.O_DIRECTORY, resolve=_STRICT)
     try:
-        raw = _read(fd, ".git", _MAX_POINTER)
+        raw = _read(fd, git_files.GIT, _MAX_POINTER)
     finally:
         os.close(fd)
     found = _POINTER.match((raw or b"").decode("utf-8", "replace"))
@@ -142,15 +160,15 @@ def _pointed(roots: Roots, guard: Guard, root: Root, top: str) -> str:
     return _real(roots, guard, found.group(1), root.join(top), f"{root.join(top)}/.git")
 
 
-def _real(roots: Roots, guard: Guard, spelled: str, base: str, shown: str) -> str:
-    """Return the real path of a directory that a file of the repository names."""
+def _real(roots: Roots, guard: Guard, spelled: str, base: str, shown: str) -> PathResource:
+    """Return the real directory that a file of the repository names."""
     found = locate(
         roots, spelled, operation=Operation.FS_LIST, cwd=base, want="directory", guard=guard
     )
     if isinstance(found, Refused):
         raise _Refuse(f"{shown} leads to a directory that is refused: {found.refusal.message}")
     os.close(found.fd)
-    return found.resource.path
+    return _read_of(found.resource.path, found.resource.root)
 
 
 def _directory(roots: Roots, guard: Guard, path: str) -> Located:
@@ -161,33 +179,44 @@ def _directory(roots: Roots, guard: Guard, path: str) -> Located:
 
 
 def _judge(
-    roots: Roots, guard: Guard, git_dir: str, worktree: str
-) -> tuple[str, tuple[Opened, ...]]:
+    roots: Roots, guard: Guard, git_dir: PathResource, worktree: str
+) -> tuple[PathResource, tuple[Opened, ...]]:
     """Judge a git directory and the one it shares with others; return the latter."""
     entries: list[git_config.Entry] = []
     judged: list[Opened] = []
-    directory = _directory(roots, guard, git_dir)
+    common = _shared(roots, guard, git_dir)
+    for place, name in ((git_dir, "config.worktree"), (common, "config")):
+        directory = _directory(roots, guard, place.path)
+        try:
+            _settings(directory, place.path, name, entries, judged)
+        finally:
+            os.close(directory.fd)
+    _check_settings(entries, git_dir.path, common.path, worktree)
+    return common, tuple(judged)
+
+
+def _shared(roots: Roots, guard: Guard, git_dir: PathResource) -> PathResource:
+    """Judge the files of a git directory, and of the one it shares with others; return that."""
+    directory = _directory(roots, guard, git_dir.path)
     try:
-        _no_links(directory.fd, git_dir)
+        _check_files(directory.fd, git_dir.path)
         shared = _read(directory.fd, "commondir", _MAX_POINTER)
-        _settings(directory, git_dir, "config.worktree", entries, judged)
     finally:
         os.close(directory.fd)
     common = git_dir
     if shared is not None:
         spelled = shared.decode("utf-8", "replace").removesuffix("\n")
-        common = _real(roots, guard, spelled, git_dir, f"{git_dir}/commondir")
-    directory = _directory(roots, guard, common)
+        common = _real(roots, guard, spelled, git_dir.path, f"{git_dir.path}/commondir")
+    directory = _directory(roots, guard, common.path)
     try:
-        _no_links(directory.fd, common)
+        if common != git_dir:
+            _check_files(directory.fd, common.path)
         for name in _ELSEWHERE:
             if _kind(directory.fd, name) is not None:
-                raise _Refuse(f"{common}/{name} adds objects from elsewhere")
-        _settings(directory, common, "config", entries, judged)
+                raise _Refuse(f"{common.path}/{name} adds objects from elsewhere")
     finally:
         os.close(directory.fd)
-    _check_settings(entries, git_dir, common, worktree)
-    return common, tuple(judged)
+    return common
 
 
 def _settings(
@@ -236,19 +265,24 @@ def _check_settings(
             raise _Refuse(f"{common}/config: extensions.objectformat other than sha1")
 
 
-def _no_links(fd: int, shown: str) -> None:
-    for relative in _LOOKED_AT:
-        try:
-            child = posix.open_beneath(fd, relative, os.O_RDONLY | os.O_DIRECTORY, resolve=_STRICT)
-        except FileNotFoundError:
-            continue
-        try:
-            with os.scandir(child) as entries:
-                for entry in entries:
-                    if entry.is_symlink() and entry.name not in _MAY_LINK:
-                        raise _Refuse(f"{shown}/{relative}/{entry.name} is a symlink")
-        finally:
-            os.close(child)
+def _check_files(fd: int, shown: str) -> None:
+    refusal = git_files.plain(fd, shown)
+    if refusal is not None:
+        raise _Refuse(refusal.message)
+    if not git_files.is_git_directory(fd):
+        raise _Refuse(f"{shown} is no git directory")
+
+
+def _check_submodules(roots: Roots, guard: Guard, found: Repository) -> None:
+    """Judge the files git reads of a submodule to learn which commit it is at."""
+    names = tracked(roots, guard, found, submodules=True)
+    if isinstance(names, Refusal):
+        raise _Refuse(names.message)
+    for name in names:
+        top = name if found.relative == "." else f"{found.relative}/{name}"
+        git_dir = _own_git_dir(roots, guard, found.root, top)
+        if git_dir is not None:
+            _shared(roots, guard, git_dir)
 
 
 def _read(directory_fd: int, name: str, limit: int) -> bytes | None:
@@ -272,7 +306,8 @@ def _open(directory_fd: int, name: str) -> int | None:
         if error.errno in {errno.ELOOP, errno.EXDEV, errno.ENXIO}:
             raise _Refuse(f"{name} is a symlink or no plain file") from None
         raise
-    if stat.S_ISREG(os.fstat(fd).st_mode):
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
         return fd
     os.close(fd)
-    raise _Refuse(f"{name} is no plain file")
+    raise _Refuse(f"{name} is no plain file, or has another name (hard link)")

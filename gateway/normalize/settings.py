@@ -17,7 +17,8 @@ WRITE_BYTES: Final = 4 * 1024 * 1024
 class Settings:
     """`apis`: audience to operation name to operation. `programs`: name to absolute executable.
 
-    `protected`: the policy's protected globs, variables filled in; git is told to leave them out.
+    `left_out`: the globs the policy protects or denies reading, variables filled in; git is told to
+    leave them out of what it shows.
     `read_bytes`: no larger file is opened for reading. `write_bytes`: no larger content is written.
     """
 
@@ -25,6 +26,6 @@ class Settings:
     guard: Guard
     apis: Mapping[str, Mapping[str, ApiOperation]] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
-    protected: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     read_bytes: int = 1_048_576
     write_bytes: int = WRITE_BYTES

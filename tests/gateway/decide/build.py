@@ -62,8 +62,8 @@ def file(path: str, operation: str = "fs.read", **more: Any) -> PathResource:
 
 def command(*argv: str, operation: str = "shell.run", **more: Any) -> CommandResource:
     program = argv[0].rpartition("/")[2]
-    fields = {"program": program, "executable": f"/usr/bin/{program}", "grammar": True, **more}
-    return CommandResource(operation=Operation(operation), argv=argv, cwd=ROOT, **fields)
+    fields = {"program": program, "executable": f"/usr/bin/{program}", "cwd": ROOT, **more}
+    return CommandResource(operation=Operation(operation), argv=argv, **{"grammar": True, **fields})
 
 
 def url(host: str, *, port: int = 443, method: str = "GET", path: str = "/") -> UrlResource:

@@ -82,3 +82,21 @@ def test_roots_that_cannot_be_used_are_refused(
         compile_policy(document, roots=roots, variables=variables)
     assert word in str(caught.value)
     assert caught.value.line is not None
+
+
+def test_what_a_rule_denies_reading_is_unreadable_like_what_is_protected() -> None:
+    policy = build.policy(
+        rule("a", "allow", "fs.read", resources=["**/a"]),
+        rule("b", "deny", "fs.read", "fs.write", resources=["**/b"], taint_any=["attempted"]),
+        rule("c", "deny", "fs.write", resources=["**/c"]),
+        protected=["**/p"],
+    )
+    assert [glob.effective for glob in policy.unreadable] == ["/**/p/**", "/**/b"]
+
+
+def test_the_digest_is_over_where_a_command_may_run() -> None:
+    plain = rule("a", "allow", "shell.run", commands=[["make"]])
+    said = {**plain, "cwd": ["${workspace}"]}
+    other = {**plain, "cwd": ["${workspace}/**"]}
+    assert digest(plain) == digest(said)
+    assert digest(plain) != digest(other)

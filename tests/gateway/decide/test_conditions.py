@@ -49,6 +49,12 @@ CASES: list[tuple[Resource, dict[str, Any], bool, bool]] = [
     (command("./make", "all"), {"commands": [["make", "all"]]}, False, True),
     (command("Make", "all"), {"commands": [["make", "all"]]}, False, True),
     (command("make", "ALL"), {"commands": [["make", "all"]]}, False, False),
+    (command("make", cwd=f"{ROOT}/x", grammar=False), {"commands": [["make"]]}, False, True),
+    (command("make", cwd=f"{ROOT}/x"), {"commands": [["make"]], "cwd": ["${workspace}/*"]}, True, True),
+    (command("make", cwd=f"{ROOT}/X"), {"commands": [["make"]], "cwd": ["${workspace}/x"]}, False, True),
+    (command("make"), {"commands": [["make"]], "cwd": ["${workspace}/x"]}, False, False),
+    (command("cat", cwd="/other/x"), {"programs": ["cat"]}, True, True),
+    (command("cat", cwd="/other/x"), {"programs": ["cat"], "cwd": ["${workspace}/**"]}, False, False),
     (url("a.example"), {"hosts": ["a.example"]}, True, True),
     (url("x.a.example"), {"hosts": ["*.a.example"]}, True, True),
     (url("y.x.a.example"), {"hosts": ["*.a.example"]}, True, True),
@@ -119,3 +125,15 @@ def test_taint_any_matches_only_such_a_session() -> None:
 def test_a_rule_speaks_of_its_operations_only() -> None:
     judge = decider(rule("r", "allow", "fs.read"))
     assert decide(judge, file("/a", str(Operation.FS_LIST))).rule == "default"
+
+
+def test_an_exact_command_runs_in_the_first_root_only_unless_the_rule_says() -> None:
+    """What it runs (a Makefile, a test suite) is mostly found where it runs."""
+    judge = decider(
+        rule("mk", "allow", "shell.run", commands=[["make", "t"]]),
+        roots={"workspace": ".", "downloads": "x"},
+    )
+    assert decide(judge, command("make", "t", grammar=False)).rule == "mk"
+    for elsewhere in (f"{ROOT}/vendor/evil", "/downloads", "/"):
+        act = command("make", "t", grammar=False, cwd=elsewhere)
+        assert said(decide(judge, act)) == ("deny", "default", "default_decision")

@@ -111,7 +111,7 @@ def opened(tmp_path: Path, **changes: object) -> Iterator[Desk]:
     ws.mkdir()
     guard = Guard(is_protected=lambda path: ".env" in path.split("/"))
     with Roots.open([RootPath(name="workspace", path=str(ws))]) as roots:
-        settings = Settings(roots=roots, guard=guard, protected=("**/.env",))
+        settings = Settings(roots=roots, guard=guard, left_out=("**/.env",))
         desk = Desk(top=top, ws=ws, settings=replace(settings, **changes))  # type: ignore[arg-type]
         yield desk
         for action in desk.actions:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.model.names import Operation
+from gateway.model.resource import PathResource
 from gateway.normalize import walk
 from tests.gateway.normalize.desk import Desk, open_descriptors, opened, within
 
@@ -105,7 +106,7 @@ def test_it_is_git_read_on_the_work_tree(desk: Desk) -> None:
 
 @pytest.mark.parametrize("line", ["git diff", "git show", "git log -p", "git log -Sfoo"])
 def test_what_shows_content_reaches_every_tracked_file(desk: Desk, line: str) -> None:
-    assert desk.reached(line) == {"README.md", "src/a.py", "docs/x.txt"}
+    assert desk.reached(line) == {".", "README.md", "src/a.py", "docs/x.txt"}
 
 
 def test_paths_narrow_what_is_reached(desk: Desk) -> None:
@@ -398,10 +399,10 @@ def test_too_many_tracked_files(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     assert desk.ask("git diff -- src").refusal is None
 
 
-def test_protected_globs_become_pathspecs(tmp_path: Path) -> None:
+def test_globs_become_pathspecs_that_leave_out(tmp_path: Path) -> None:
     top = tmp_path.resolve()
     globs = ("/**/.env", f"{top}/ws/keys/**", f"{top}/ws/one.txt", "/home/x/.ssh/**")
-    with opened(tmp_path, protected=globs) as desk:
+    with opened(tmp_path, left_out=globs) as desk:
         desk.repository({"keys/k": "1\n", "one.txt": "2\n", "two.txt": "3\n"})
         plan = desk.plan("git show")
         assert [word for word in plan.argv if word.startswith(":")] == [
@@ -430,3 +431,38 @@ def test_no_descriptor_is_left_open(desk: Desk) -> None:
 
 def test_the_canary_is_a_program(canary: Path) -> None:
     assert canary.stat().st_mode & stat.S_IXUSR
+
+
+def test_a_command_that_may_show_any_file_reads_the_whole_tree(desk: Desk) -> None:
+    """Another branch, or history, holds files that no index of today names."""
+    assert "." in desk.reached("git show")
+    assert "." in desk.reached("git log -p --all")
+    assert "." not in desk.reached("git show -- src")
+    assert "." not in desk.reached("git show HEAD:src/a.py")
+    assert "." not in desk.reached("git log --oneline")
+
+
+def test_what_is_left_out_is_left_out_of_other_branches_too(tmp_path: Path) -> None:
+    with opened(tmp_path, left_out=(f"{tmp_path.resolve()}/ws/private/**",)) as desk:
+        desk.repository({"a.txt": "1\n"})
+        desk.git("checkout", "-q", "-b", "other")
+        desk.repository({"private/plan.txt": "theirs\n", "b.txt": "2\n"})
+        desk.git("checkout", "-q", "main")
+        assert b"theirs" in plain(desk, "show", "other")
+        for line in ("git show other", "git log -p --all", "git diff main..other"):
+            assert "theirs" not in desk.output(line)
+            assert "+2" in desk.output(line)
+
+
+@pytest.mark.parametrize("line", ["git status", "git diff", "git diff --stat", "git show"])
+def test_attributes_by_another_name_are_read(desk: Desk, line: str) -> None:
+    desk.write({".env": "machine x pass!word\n"})
+    os.link(desk.ws / ".env", desk.ws / "src" / ".gitattributes")
+    assert "src/.gitattributes" in desk.reached(line)
+    (one,) = (
+        one
+        for one in desk.ask(line).resources
+        if isinstance(one, PathResource) and one.path.endswith("attributes")
+    )
+    assert one.links == 2
+    assert one.also == (f"{desk.ws}/.env",)

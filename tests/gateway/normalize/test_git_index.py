@@ -99,3 +99,13 @@ def test_a_large_one_is_refused() -> None:
 def test_anything_gives_a_value(version: int, count: int, rest: bytes) -> None:
     raw = b"DIRC" + version.to_bytes(4, "big") + count.to_bytes(4, "big") + rest
     assert isinstance(tracked(raw), (tuple, Refusal))
+
+
+def test_names_that_grow_by_sharing_are_bounded() -> None:
+    entry = bytes(24) + b"\0\0\x81\xa4" + bytes(32) + b"\x0f\xff" + b"\0" + b"a" * 1000 + b"\0"
+    for count in (4, 5):
+        raw = (
+            b"DIRC" + (4).to_bytes(4, "big") + count.to_bytes(4, "big") + entry * count + bytes(20)
+        )
+        found = tracked(raw)
+        assert isinstance(found, Refusal) is (count == 5), found

@@ -11,6 +11,8 @@ import pytest
 
 from gateway.model.action import Refusal
 from gateway.model.catalogue import RootPath
+from gateway.model.names import Operation
+from gateway.model.resource import PathResource
 from gateway.normalize import git_repository
 from gateway.normalize.git_repository import Repository
 from gateway.normalize.roots import Roots
@@ -148,6 +150,65 @@ def test_a_fifo_for_a_configuration_does_not_hang(desk: Desk) -> None:
 
 def test_no_git_directory_that_can_be_read(desk: Desk) -> None:
     (desk.ws / "sub" / ".git").mkdir()
-    repository = found(desk, "sub")
-    assert isinstance(repository, Repository)  # git itself then says that it is none
-    assert git_repository.tracked(desk.settings.roots, desk.settings.guard, repository) == ()
+    assert "is no git directory" in refused(desk, "sub")
+
+
+def test_a_git_directory_elsewhere_is_read_as_what_it_is(desk: Desk) -> None:
+    desk.git("init", "-q", "private")
+    desk.git("-C", "private", "commit", "-q", "--allow-empty", "-m", "theirs")
+    desk.write({"bait/.git": "gitdir: ../private/.git\n"})
+    repository = found(desk, "bait")
+    assert isinstance(repository, Repository)
+    assert [one.path for one in repository.elsewhere] == [f"{desk.ws}/private/.git"]
+    assert f"{desk.ws}/private/.git" in {
+        one.path
+        for one in desk.ask("git log", "bait").resources
+        if isinstance(one, PathResource) and one.operation == Operation.FS_READ
+    }
+    ours = found(desk)
+    assert isinstance(ours, Repository)
+    assert ours.elsewhere == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["rebase-merge/head-name", "rebase-merge/done", "refs/heads/x", "worktrees/w/HEAD"]
+)
+def test_a_link_deep_among_the_files_is_refused(desk: Desk, name: str) -> None:
+    link = desk.ws / ".git" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to("/etc/hostname")
+    assert f"{name} is a symlink" in refused(desk)
+
+
+@pytest.mark.parametrize(
+    "name", ["shallow", "packed-refs", "BISECT_START", "info/grafts", "logs/x", "commondir"]
+)
+def test_a_second_name_of_another_file_is_refused(desk: Desk, name: str) -> None:
+    desk.write({".env": "KEY=secret\n"})
+    link = desk.ws / ".git" / name
+    link.parent.mkdir(exist_ok=True)
+    os.link(desk.ws / ".env", link)
+    message = refused(desk)
+    assert "another name (hard link)" in message
+    assert "secret" not in message
+
+
+def test_a_local_clone_shares_objects_by_hard_links(desk: Desk) -> None:
+    desk.git("gc", "-q")
+    desk.git("clone", "-q", "--local", str(desk.ws), str(desk.ws / "clone"))
+    assert isinstance(found(desk, "clone"), Repository)
+
+
+def test_the_files_of_a_submodule_are_judged_too(desk: Desk) -> None:
+    desk.git("init", "-q", "module")
+    desk.git("-C", "module", "commit", "-q", "--allow-empty", "-m", "x")
+    desk.git("add", "module")
+    assert isinstance(found(desk), Repository)
+    assert desk.output("git status --short") == ""
+    (desk.ws / "module" / ".git" / "packed-refs").symlink_to("/etc/hostname")
+    assert "packed-refs is a symlink" in refused(desk)
+
+
+def test_a_submodule_that_is_not_there_is_passed_over(desk: Desk) -> None:
+    desk.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},gone")
+    assert isinstance(found(desk), Repository)
