@@ -26,7 +26,7 @@ from gateway.normalize.build import (
     refused,
     text,
 )
-from gateway.normalize.path import LocatedParent, Refused, locate, locate_parent
+from gateway.normalize.path import Located, LocatedParent, Refused, Want, locate, locate_parent
 from gateway.normalize.place import place
 from gateway.normalize.settings import Settings
 
@@ -37,19 +37,9 @@ _WRITE: Final = {**_ONE_PATH, "content": Param()}
 def read_file(request: ActionRequest, settings: Settings) -> Action:
     """Normalize `fs.read {path, cwd?}`."""
     operation = Operation.FS_READ
-    refusal = check_params(request.tool, request.params, _ONE_PATH)
-    if refusal is not None:
-        return _refused_params(request, operation, settings, refusal)
-    found = locate(
-        settings.roots,
-        text(request.params, "path"),
-        operation=operation,
-        cwd=_cwd(request),
-        want="file",
-        guard=settings.guard,
-    )
-    if isinstance(found, Refused):
-        return _refused(request, operation, found)
+    found = _open(request, settings, operation, "file")
+    if isinstance(found, Action):
+        return found
     owned = Descriptors()
     fd = owned.own(found.fd)
     if found.identity.size > settings.read_bytes:
@@ -74,19 +64,9 @@ def read_file(request: ActionRequest, settings: Settings) -> Action:
 def list_directory(request: ActionRequest, settings: Settings) -> Action:
     """Normalize `fs.list {path, cwd?}`."""
     operation = Operation.FS_LIST
-    refusal = check_params(request.tool, request.params, _ONE_PATH)
-    if refusal is not None:
-        return _refused_params(request, operation, settings, refusal)
-    found = locate(
-        settings.roots,
-        text(request.params, "path"),
-        operation=operation,
-        cwd=_cwd(request),
-        want="directory",
-        guard=settings.guard,
-    )
-    if isinstance(found, Refused):
-        return _refused(request, operation, found)
+    found = _open(request, settings, operation, "directory")
+    if isinstance(found, Action):
+        return found
     owned = Descriptors()
     identity = found.identity
     return accepted(
@@ -166,6 +146,24 @@ def delete_file(request: ActionRequest, settings: Settings) -> Action:
         plan=plan,
         owned=owned,
     )
+
+
+def _open(
+    request: ActionRequest, settings: Settings, operation: Operation, want: Want
+) -> Located | Action:
+    """Open the one path of a request for reading; the action is its refusal."""
+    refusal = check_params(request.tool, request.params, _ONE_PATH)
+    if refusal is not None:
+        return _refused_params(request, operation, settings, refusal)
+    found = locate(
+        settings.roots,
+        text(request.params, "path"),
+        operation=operation,
+        cwd=_cwd(request),
+        want=want,
+        guard=settings.guard,
+    )
+    return _refused(request, operation, found) if isinstance(found, Refused) else found
 
 
 def _parent(
