@@ -15,13 +15,13 @@ cannot be written) the answer is a deny with that reason. What a caller writes i
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from gateway.assembly.build import Options, options_from
 from gateway.doors.deny import standing_deny
 from gateway.errors import CounterfoilError, InvariantError
 from gateway.kit import faults
+from gateway.kit.closing import Closing
 from gateway.link.link import InProcess, connect
 from gateway.model.decision import Decision
 from gateway.model.names import Json
@@ -29,7 +29,7 @@ from gateway.model.outcome import Answer
 from gateway.model.request import ActionRequest
 
 
-class Guard:
+class Guard(Closing):
     """A gate for one Python process. Not safe for use from several threads at once.
 
     Args:
@@ -85,14 +85,3 @@ class Guard:
         if link is not None:
             self._fault = InvariantError("the guard is closed; open another")
             link.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

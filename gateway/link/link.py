@@ -6,11 +6,11 @@ be opened is an exception with a reason code; the door turns it into a deny.
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from gateway.assembly.build import Assembled, Options, assemble
 from gateway.errors import CounterfoilError
+from gateway.kit.closing import Closing
 from gateway.model.outcome import Answer
 from gateway.model.request import ActionRequest
 
@@ -37,7 +37,7 @@ class Link(Protocol):
         ...
 
 
-class InProcess:
+class InProcess(Closing):
     """The pipeline in the door's own process."""
 
     def __init__(self, assembled: Assembled) -> None:
@@ -54,17 +54,6 @@ class InProcess:
     def close(self) -> None:
         """Give everything back; the log is synced."""
         self.assembled.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def connect(options: Options) -> InProcess:

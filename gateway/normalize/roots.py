@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from gateway.errors import ConfigError
 from gateway.kit import posix
+from gateway.kit.closing import Closing
 from gateway.model.catalogue import RootPath
 from gateway.normalize.spelling import components
 
@@ -35,7 +34,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(Closing):
     """The declared roots; the first is where relative paths start."""
 
     all: tuple[Root, ...]
@@ -72,17 +71,6 @@ class Roots:
         """Close the descriptors; use each value once."""
         for root in self.all:
             posix.close_quietly(root.fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _open_root(declared: RootPath) -> Root:

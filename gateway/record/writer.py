@@ -22,11 +22,11 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from gateway.errors import InvariantError, RecordError, StaleStateError
 from gateway.kit import canon, posix
+from gateway.kit.closing import Closing
 from gateway.model.event import Event, Kind
 from gateway.model.names import Json
 from gateway.model.session import SessionState
@@ -57,7 +57,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Log:
+class Log(Closing):
     """Implements the recorder port. Made by :mod:`gateway.record.stage`.
 
     `replayed` is what was read or written so far. `_note` is the head as last read or signed here
@@ -137,17 +137,6 @@ class Log:
             self._forget_segment()
             os.close(self._lock_fd)
             self._lock_fd = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def start(self, *, recovering: bool = False) -> dict[str, Json]:
         """Open, catch up, mend what a crash left; return what was mended.
