@@ -14,7 +14,7 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.errors import RecordError
 
@@ -35,6 +35,9 @@ def failure(path: Path, error: OSError) -> RecordError:
     """Return the error that names path, errno and remedy."""
     name = error.filename if isinstance(error.filename, str) else str(path)
     return RecordError(f"{name}: {error.strerror} (errno {error.errno}); {MEND}")
+
+
+Mark: TypeAlias = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +139,19 @@ class Disk:
         finally:
             os.close(fd)
         temporary.rename(path)
+
+    def mark(self, path: Path) -> Mark | None:
+        """Tell the content of a small file from any other, without reading it; None: no file.
+
+        A file replaced or written has another inode or change time, and no user sets the latter.
+        """
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise failure(path, error) from None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def small(self, path: Path) -> bytes | None:
         """Read a small file; None when there is none."""

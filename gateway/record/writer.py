@@ -60,8 +60,8 @@ class Settings:
 class Log(Closing):
     """Implements the recorder port. Made by :mod:`gateway.record.stage`.
 
-    `replayed` is what was read or written so far. `_note` is the head as last read or signed here
-    and `_covered` its size; `_roots` are the roots at each size read since.
+    `replayed` is what was read or written so far. `_mark` tells the head last read or signed
+    here, `_covered` is its size; `_roots` are the roots at each size read since.
     """
 
     disk: Disk
@@ -72,7 +72,7 @@ class Log(Closing):
     _segment: Segment | None = None
     _fault: str = ""
     _covered: int = -1
-    _note: bytes = b""
+    _mark: Mark | None = None
     _roots: dict[int, bytes] = field(default_factory=dict)
     _signed: Head | None = None
     _boot: str = field(default_factory=boot_id)
@@ -212,8 +212,9 @@ class Log(Closing):
         """Make every record durable, sign the head over them; now and then keep a snapshot."""
         if self._segment is not None:
             self._segment.sync()
-        self._note = checkpoint(self.replayed.frontier, self.keys.public, self.keys.head.sign)
-        self.disk.replace(self.disk.head, self._note)
+        note = checkpoint(self.replayed.frontier, self.keys.public, self.keys.head.sign)
+        self.disk.replace(self.disk.head, note)
+        self._mark = self.disk.mark(self.disk.head)
         self._signed = Head(size=self.replayed.size, root=self.replayed.frontier.root())
         self._covered = self.replayed.size
         self._roots.clear()
@@ -240,7 +241,7 @@ class Log(Closing):
             if self.disk.segments() and not recovering:
                 raise BrokenLogError(f"{self.disk.head}: the log has no signed head; {LOOK}")
             return {"note": "head_missing"} if self.disk.segments() else {}
-        self._note, self._signed = note, parse_head(note, self.keys.public)
+        self._signed = parse_head(note, self.keys.public)
         self._covered = self._signed.size
         return {}
 
@@ -250,11 +251,12 @@ class Log(Closing):
         The head is read first, so that the log can only be longer than it says. Without this a
         writer would sign over a log that was cut or forged behind the back of all others.
         """
-        note = self.disk.small(self.disk.head) or b""
-        if not note:
+        mark = self.disk.mark(self.disk.head)
+        if mark is None:
             raise BrokenLogError(f"{self.disk.head}: the signed head is gone while in use; {LOOK}")
-        if note != self._note:
-            self._note, self._signed = note, parse_head(note, self.keys.public)
+        if mark != self._mark:
+            note = self.disk.small(self.disk.head) or b""
+            self._mark, self._signed = mark, parse_head(note, self.keys.public)
         self._catch_up()
         head = self._signed
         if head is None or head.size <= self._covered:
