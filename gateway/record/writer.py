@@ -32,7 +32,7 @@ from gateway.model.names import Json
 from gateway.model.session import SessionState
 from gateway.record import ids, snapshot
 from gateway.record.chain import checkpoint
-from gateway.record.disk import MEND, Disk, alive, boot_id, failure, writer_id
+from gateway.record.disk import MEND, Disk, Mark, alive, boot_id, failure, writer_id
 from gateway.record.event import SCHEMA, Fields, fields
 from gateway.record.head import Head, parse_head
 from gateway.record.keys import LogKeys
@@ -84,7 +84,7 @@ class Log(Closing):
         """Return the scope's state after every record in the log, other processes' included."""
         self._check()
         with self._guarded():
-            self._follow()
+            self._follow(signing=False)
         return self.replayed.scope(scope)
 
     def look(self, scope: str) -> SessionState:
@@ -108,7 +108,7 @@ class Log(Closing):
         made = fields(event, self.keys)
         with self._guarded(), self._locked():
             self._refuse_halted()
-            self._follow()
+            self._follow(signing=True)
             self._mend_torn()
             if expect is not None and self.replayed.scope(event.caller.scope).version != expect:
                 raise StaleStateError("the session changed while this was decided; ask again")
@@ -226,7 +226,7 @@ class Log(Closing):
             self._segment.sync()
         with contextlib.suppress(BusyError, HaltedError), self._locked():
             self._refuse_halted()
-            self._follow()
+            self._follow(signing=True)
             if self._covered != self.replayed.size:
                 self._cover()
             if self._snapshot_size != self.replayed.size:
@@ -245,16 +245,17 @@ class Log(Closing):
         self._covered = self._signed.size
         return {}
 
-    def _follow(self) -> None:
+    def _follow(self, *, signing: bool) -> None:
         """Catch up with other processes: the head they signed must fit what is read here.
 
         The head is read first, so that the log can only be longer than it says. Without this a
-        writer would sign over a log that was cut or forged behind the back of all others.
+        writer would sign over a log that was cut or forged behind the back of all others. Before
+        signing the head is read itself, not only looked at.
         """
         mark = self.disk.mark(self.disk.head)
         if mark is None:
             raise BrokenLogError(f"{self.disk.head}: the signed head is gone while in use; {LOOK}")
-        if mark != self._mark:
+        if signing or mark != self._mark:
             note = self.disk.small(self.disk.head) or b""
             self._mark, self._signed = mark, parse_head(note, self.keys.public)
         self._catch_up()
