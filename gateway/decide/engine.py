@@ -194,7 +194,11 @@ def _matched(rule: CompiledRule) -> Ruling:
 
 
 def _protected(resource: PathResource) -> Ruling:
-    how = "" if resource.named else "; the command would reach it: start lower, or leave it out"
+    how = (
+        ""
+        if resource.named
+        else "; the command would reach it: start lower, or leave it out (grep --exclude=NAME)"
+    )
     return _deny(
         "builtin:protected",
         "fs_protected",
