@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gateway.approve.none import NoApprover
 from gateway.approve.terminal import Terminal
@@ -27,9 +27,6 @@ from gateway.assembly.policies import LoadedPolicy, load_policy
 from gateway.decide.engine import Decide
 from gateway.decide.layers import Layered
 from gateway.errors import ConfigError
-from gateway.execute.api import Api
-from gateway.execute.credential import Broker
-from gateway.execute.grants import Grants
 from gateway.execute.stage import Execute
 from gateway.model.catalogue import RootPath
 from gateway.model.ports import Approver
@@ -42,6 +39,10 @@ from gateway.pipeline import Pipeline
 from gateway.record import ids, keys
 from gateway.record.stage import open_log
 from gateway.record.writer import Settings as LogSettings
+
+if TYPE_CHECKING:  # HTTP and JWT libraries are loaded only where there is a broker
+    from gateway.execute.api import Api
+    from gateway.execute.credential import Broker
 
 APPROVERS: Final[dict[str, Callable[[], Approver]]] = {"terminal": Terminal, "none": NoApprover}
 
@@ -217,6 +218,8 @@ def new_id() -> str:
 
 def broker_client(config: BrokerConfig, where: Places) -> Broker:
     """Return the client of the configured broker."""
+    from gateway.execute.credential import Broker
+
     return Broker(issuer=config.issuer, client_id=config.client_id, key_file=where.gateway_key)
 
 
@@ -254,6 +257,9 @@ def _api(options: Options) -> Api | None:
     config = options.config
     if config is None or config.broker is None:
         return None
+    from gateway.execute.api import Api
+    from gateway.execute.grants import Grants
+
     return Api(
         broker=broker_client(config.broker, options.places),
         grants=Grants(directory=options.places.state),

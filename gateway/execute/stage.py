@@ -10,10 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gateway.execute import files
-from gateway.execute.api import Api
 from gateway.execute.compound import run_compound
 from gateway.execute.faults import result_of_fault
 from gateway.execute.process import run_command
@@ -33,6 +32,9 @@ from gateway.model.plan import (
     WriteFile,
 )
 from gateway.model.ports import Settle, Submit
+
+if TYPE_CHECKING:
+    from gateway.execute.api import Api  # HTTP and JWT libraries: only where there is a broker
 
 _NOT_STARTED: Final = Result(
     status=Status.NOT_STARTED,
