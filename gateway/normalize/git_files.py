@@ -7,7 +7,8 @@ link) of what is text. Objects may be hard links, as a local clone makes them: t
 
 `belongs` says whether a path lies in a git directory, by name or by what the directory holds. What
 is judged there must still stand when git starts, and what git runs later (hooks) must not come
-from an act on a file, so writes and deletes refuse it.
+from an act on a file, so writes and deletes refuse it. `is_object` tells the files that hold the
+content of others, compressed; reading one would pass by every rule about the file it shows.
 
 Source: gitrepository-layout(5), CWE-59, CWE-62, CWE-367.
 """
@@ -78,6 +79,12 @@ def belongs(root_fd: int, relative: str) -> Refusal | None:
         finally:
             os.close(fd)
     return None
+
+
+def is_object(path: str) -> bool:
+    """Whether a path names stored content: it shows a file, and no rule about that file sees it."""
+    parts = path.lower().split("/")
+    return GIT in parts and "objects" in parts[parts.index(GIT) :]
 
 
 def _has(fd: int, name: str) -> bool:

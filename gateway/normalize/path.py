@@ -36,6 +36,7 @@ from gateway.kit import posix
 from gateway.model.names import Operation
 from gateway.model.plan import Identity
 from gateway.model.resource import PathResource
+from gateway.normalize import git_files
 from gateway.normalize.hardlinks import Guard, other_names
 from gateway.normalize.place import Refused, Target, place
 from gateway.normalize.roots import Root, Roots
@@ -162,6 +163,7 @@ def _locate(target: Target, want: Want, guard: Guard) -> Located:
         is_directory = stat.S_ISDIR(found.st_mode)
         _check_kind(found, want, slash=target.slash)
         resource = _really(target, relative, found, guard)
+        _refuse_object(resource)
         fd = posix.reopen(handle, os.O_RDONLY | os.O_NONBLOCK)
     except (_Refuse, OSError) as error:
         raise _Refuse.of(error, target.root.join(relative)) from None
@@ -258,6 +260,11 @@ def _real_relative(root: Root, handle: int, found: os.stat_result) -> str | None
     if refusal is not None:
         raise _Refuse(refusal.reason, f"the real name is refused: {refusal.message}")
     return relative
+
+
+def _refuse_object(resource: PathResource) -> None:
+    if resource.operation is Operation.FS_READ and git_files.is_object(resource.path):
+        raise _Refuse("git_repository", "git's stored objects are not read as files; use git")
 
 
 def _same_by_kernel(target: Target, found: os.stat_result) -> None:

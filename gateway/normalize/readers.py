@@ -19,7 +19,7 @@ from typing import Final
 from gateway.model.action import Refusal
 from gateway.model.names import Operation
 from gateway.model.resource import PathResource
-from gateway.normalize import walk
+from gateway.normalize import git_files, walk
 from gateway.normalize.grammar import TOOLS, engine, find
 from gateway.normalize.grammar.model import Parsed
 from gateway.normalize.path import Located, Refused, Want, locate
@@ -152,7 +152,11 @@ def _recursive(parsed: Parsed, located: Located, reach: _Reach) -> None:
         return
     left_out = walk.glob_matcher(parsed.values("exclude-dir"))
     met = _walk(located, reach, shown, lambda one: not left_out(one.name), _GREP_REMEDY)
-    reach.read(located, [one for one in met if one.kind == "f" and _searched(parsed, one.name)])
+    files = [one for one in met if one.kind == "f" and _searched(parsed, one.name)]
+    if parsed.has("text") and any(git_files.is_object(f"{shown}/{one.relative}") for one in files):
+        message = f"grep --text would print git's stored objects; add --exclude-dir={git_files.GIT}"
+        raise _Stop(Refusal(reason="git_repository", message=message))
+    reach.read(located, files)
 
 
 def _searched(parsed: Parsed, name: str) -> bool:

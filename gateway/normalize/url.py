@@ -3,10 +3,12 @@
 Refused before parsing: anything but printable ASCII (the standard silently drops tabs and line
 breaks), a backslash, more than 8 KiB. After parsing: another scheme than http or https, a user
 name or password, an empty host, a spelling of authority or path that is not already its normal
-form (`..`, `%2e`, `%2f`, `%5c`, a path that begins with two slashes, missing slashes). The fragment
-and one trailing dot of the host are dropped. Only the normal form is ever handed on.
+form (`..`, `%2e`, `%2f`, `%5c`, a letter written as `%61`, a path that begins with two slashes,
+missing slashes). The fragment and one trailing dot of the host are dropped. Only the normal form
+is ever handed on.
 
-Source: WHATWG URL Standard; CVE-2021-22946 class of disagreement between URL parsers (SSRF).
+Source: WHATWG URL Standard; RFC 3986 section 6.2.2.2 (encoded unreserved characters);
+CVE-2021-22946 class of disagreement between URL parsers (SSRF).
 """
 
 from __future__ import annotations
@@ -30,7 +32,11 @@ METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 _PORTS: Final = {"https:": 443, "http:": 80}
 _PRINTABLE: Final = re.compile(r"[!-~]+")
-_ENCODED: Final = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
+# What another reader may decode into something else: separators, NUL, and the unreserved
+# characters, which every reader may decode.
+_ENCODED: Final = re.compile(
+    r"%(?:00|2d|2e|2f|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])", re.IGNORECASE
+)
 _SPELLED: Final = re.compile(r"[A-Za-z]+://([^/?#]+)([^?#]*)")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _VALUE: Final = re.compile(r"[\t -~]{0,4096}")

@@ -11,7 +11,7 @@ import pytest
 from gateway.model.action import Refusal
 from gateway.model.request import ActionRequest
 from gateway.normalize import git_files
-from gateway.normalize.files import delete_file, write_file
+from gateway.normalize.files import delete_file, list_directory, read_file, write_file
 from tests.gateway.normalize.desk import Desk, open_descriptors, opened
 
 pytestmark = pytest.mark.needs("git")
@@ -101,3 +101,37 @@ def test_names_that_only_look_like_it(desk: Desk) -> None:
 def test_a_path_whose_parents_moved_away_is_refused(desk: Desk) -> None:
     refusal = git_files.belongs(desk.settings.roots.first.fd, "gone/deep/file")
     assert isinstance(refusal, Refusal)
+
+
+def test_stored_objects_are_not_read_as_files(desk: Desk) -> None:
+    """A protected file that was committed once is there, under no name a rule could know."""
+    blob = desk.git("rev-parse", "HEAD:a.txt").strip()
+    path = f".git/objects/{blob[:2]}/{blob[2:]}"
+    (desk.ws / "link").symlink_to(path)
+    for name in (path, "link"):
+        action = read_file(ActionRequest(tool="fs.read", params={"path": name}), desk.settings)
+        assert action.refusal is not None
+        assert action.refusal.reason == "git_repository"
+        for argv in (["cat", name], ["grep", "-a", "x", name], ["head", "-c", "9", name]):
+            assert desk.reason(argv) == "git_repository"
+    assert desk.reason("grep -ra one .") == "git_repository"
+    assert "a.txt:one" in desk.output("grep -ra --exclude-dir=.git one .")
+    assert "a.txt:one" in desk.output("grep -r one .")
+    params = {"path": ".git/objects"}
+    listed = list_directory(ActionRequest(tool="fs.list", params=params), desk.settings)
+    listed.release()
+    assert listed.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("/ws/.git/objects/ab/cd", True),
+        ("/ws/.GIT/Objects/pack/x.pack", True),
+        ("/ws/.git/modules/m/objects/ab/cd", True),
+        ("/ws/objects/.git/config", False),
+        ("/ws/src/objects/x", False),
+    ],
+)
+def test_what_is_a_stored_object(path: str, is_one: bool) -> None:
+    assert git_files.is_object(path) is is_one
