@@ -133,12 +133,22 @@ def assemble_judge(options: Options) -> Judge:
     Raises:
         CounterfoilError: names, configuration, policy or roots cannot be used.
     """
-    check_names()
     config = options.config or Config(version=1)
     layers = load_layers(config, options.policy)
+    check_apart(options.places, layers[0].policy.roots)
+    return judge_of(options, layers)
+
+
+def judge_of(options: Options, layers: tuple[LoadedPolicy, ...]) -> Judge:
+    """Build what decides under these policies, the registered one or a candidate first.
+
+    Raises:
+        CounterfoilError: names, configuration or roots cannot be used.
+    """
+    check_names()
+    config = options.config or Config(version=1)
     own = own_paths(options.places, layers)
     roots = layers[0].policy.roots
-    check_apart(options.places, roots)
     opened = Roots.open([RootPath(name=name, path=path) for name, path in roots.items()])
     return Judge(
         normalizer=Normalize(_normalize_settings(opened, layers, own, config)),

@@ -8,10 +8,10 @@ only while it is the one a person registered: its effective digest stands in the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.decide.compile import Policy, compile_policy
 from gateway.decide.glob import GlobError, expand
@@ -20,6 +20,8 @@ from gateway.errors import PolicyError
 from gateway.kit import posix
 
 MAX_BYTES: Final = 1_048_576
+
+MakeRoots: TypeAlias = Callable[[PolicyDocument], Mapping[str, str]]
 
 
 class PolicyDigestError(PolicyError):
@@ -37,14 +39,14 @@ class LoadedPolicy:
 
 
 def load_policy(
-    path: Path, *, roots: Mapping[str, str] | None = None, digest: str | None = None
+    path: Path, *, roots: Mapping[str, str] | MakeRoots | None = None, digest: str | None = None
 ) -> LoadedPolicy:
     """Read and compile one policy.
 
     Args:
         path: the file.
         roots: real directories to use instead of the file's own (a narrowing policy is judged
-            under the roots of the registered one).
+            under the roots of the registered one), or what makes them.
         digest: what the effective digest must be.
 
     Raises:
@@ -59,7 +61,9 @@ def load_policy(
         read.append(name)
         return data
 
-    document = parse(str(path), _bytes(path), read_include=read_include)
+    document = parse(str(path), file_bytes(path), read_include=read_include)
+    if callable(roots):
+        roots = roots(document)
     policy = compile_policy(
         document,
         roots=roots if roots is not None else resolve_roots(document, path.parent),
@@ -117,7 +121,12 @@ def _include(top: Path, directory: Path, relative: str) -> tuple[bytes, str]:
         os.close(fd)
 
 
-def _bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
+    """Return the bytes of a policy or case file.
+
+    Raises:
+        PolicyError: it cannot be read, or is larger than MAX_BYTES.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

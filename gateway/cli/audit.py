@@ -70,7 +70,7 @@ def _tail(args: argparse.Namespace, where: Places) -> int:
         for record in read.tail(where.log, count):
             if record.get("seq", 0) > shown:
                 shown = record.get("seq", 0)
-                _print(record) if args.json else say(_line(record), sys.stdout)
+                _print(record) if args.json else say(record_line(record), sys.stdout)
         sys.stdout.flush()
         if not args.follow:
             return 0
@@ -95,7 +95,7 @@ def _summary(args: argparse.Namespace, where: Places) -> int:
 def _search(args: argparse.Namespace, where: Places) -> int:
     found = read.search(where.log, keys.load(where.keys), args.value)
     for record in found:
-        _print(record) if args.json else say(_line(record), sys.stdout)
+        _print(record) if args.json else say(record_line(record), sys.stdout)
     if not found:
         say("no record holds this value", sys.stderr)
     return 0 if found else 1
@@ -129,7 +129,7 @@ def _recover(args: argparse.Namespace, where: Places) -> int:
     return 0
 
 
-def _line(record: dict[str, Any]) -> str:
+def record_line(record: dict[str, Any]) -> str:
     """Return one line for a person; values are digests, so there is little to show."""
     when = datetime.fromtimestamp(record.get("ts", 0) / 1_000_000, UTC)
     words = [

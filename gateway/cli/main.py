@@ -22,10 +22,11 @@ from gateway.errors import CounterfoilError
 # verb -> one line of help; the module gateway.cli.<verb> is imported only when it is needed.
 VERBS: Final[dict[str, str]] = {
     "init": "create keys and configuration, write and register a starter policy",
-    "check": "decide an act, record the decision, execute nothing",
+    "check": "decide acts, record the decisions, execute nothing",
     "run": "decide an act and, if it is allowed, execute it",
     "explain": "show every rule considered for an act; leaves no trace",
-    "policy": "check a policy, or register a changed one",
+    "why": "show what the log says of one act, and the rule that decided it",
+    "policy": "check, test, try out a policy, or register a changed one",
     "session": "show or clear what the log says about the session",
     "connect": "ask a broker user for a grant",
     "audit": "verify, read and repair the log",

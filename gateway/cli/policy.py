@@ -12,14 +12,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gateway.assembly.build import check_apart
 from gateway.assembly.config import load_config
 from gateway.assembly.places import places
 from gateway.assembly.policies import load_policy
 from gateway.assembly.setup import register
-from gateway.cli import act
+from gateway.cli import act, policy_simulate, policy_test
 from gateway.cli.confirm import confirm
 from gateway.cli.main import say
 from gateway.decide.examples import check_examples
@@ -27,6 +27,11 @@ from gateway.errors import ConfigError, PolicyError
 from gateway.kit import canon
 
 Report = dict[str, Any]
+
+_ACTIONS: Final = (
+    ("simulate", policy_simulate, "decide every call of a trace under a policy; executes nothing"),
+    ("test", policy_test, "run test cases of a policy, and show which rules they reach"),
+)
 
 
 def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text: str) -> None:
@@ -39,11 +44,18 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text:
     trust = actions.add_parser("trust", help="register the policy as it is now; asks you")
     act.add_places(trust)
     trust.add_argument("file", nargs="?", metavar="FILE", help="default: the registered file")
+    check.set_defaults(act=_check)
+    trust.set_defaults(act=_trust)
+    for name, module, line in _ACTIONS:
+        action = actions.add_parser(name, help=line, description=line)
+        module.add_parser(action)
+        action.set_defaults(act=module.run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check or trust."""
-    return _check(args) if args.action == "check" else _trust(args)
+    """Run the action that was named."""
+    status: int = args.act(args)
+    return status
 
 
 def _check(args: argparse.Namespace) -> int:

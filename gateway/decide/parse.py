@@ -140,7 +140,7 @@ class _Join:
         if source in self.files:
             place.fail(f"{source} is included twice")
         parsed = read(source, self.read_include(place.source, name))
-        self.add(_validate(Included, parsed), parsed, (*chain, source))
+        self.add(validate(Included, parsed), parsed, (*chain, source))
 
 
 def parse(source: str, data: bytes, *, read_include: ReadInclude) -> PolicyDocument:
@@ -150,7 +150,7 @@ def parse(source: str, data: bytes, *, read_include: ReadInclude) -> PolicyDocum
         PolicyError: with file and line.
     """
     parsed = read(source, data)
-    main = _validate(Main, parsed)
+    main = validate(Main, parsed)
     join = _Join(read_include=read_include)
     join.add(main, parsed, (source,))
     return PolicyDocument(
@@ -206,9 +206,14 @@ def _check_rule(rule: Rule, place: Place) -> None:
                 place.at(name).fail(f"it cannot judge {operation}: give {operation} its own rule")
 
 
-def _validate(model: type[Any], parsed: Parsed) -> Any:
+def validate(model: type[Any], parsed: Parsed) -> Any:
+    """Return a strict model of a parsed file.
+
+    Raises:
+        PolicyError: with the line of the first fault.
+    """
     if not isinstance(parsed.value, Mapping):
-        raise PolicyError("a policy is a mapping of keys", source=parsed.source, line=1)
+        raise PolicyError("write a mapping of keys", source=parsed.source, line=1)
     try:
         return model.model_validate(parsed.value)
     except ValidationError as error:

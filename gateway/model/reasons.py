@@ -24,6 +24,7 @@ REASONS: Final[dict[str, str]] = {
     "policy_invalid": "the policy cannot be used",
     "policy_digest_mismatch": "the policy file is not the one that was registered",
     "config_invalid": "the configuration cannot be used",
+    "trace_invalid": "the trace is not one, or not readable",
     # approving
     "approval_granted": "a person approved",
     "approval_denied": "a person denied",

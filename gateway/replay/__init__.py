@@ -1,0 +1,1 @@
+"""The pipeline without effects: traces and cases are judged, nothing is recorded or executed."""
