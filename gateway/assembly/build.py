@@ -188,7 +188,7 @@ def check_apart(where: Places, roots: Mapping[str, str]) -> None:
         ConfigError: with both paths.
     """
     for name, root in roots.items():
-        for place in where.own:
+        for place in where.kept:
             real = os.path.realpath(place)
             if real == root or real.startswith(root.rstrip("/") + "/"):
                 raise ConfigError(

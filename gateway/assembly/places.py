@@ -1,8 +1,9 @@
-"""Where things lie: configuration, log, head, keys, state.
+"""Where things lie: configuration, log, head, keys, state, sockets.
 
-The home directory comes from the password database, never from `HOME`; `XDG_CONFIG_HOME` and
-`XDG_STATE_HOME` are honoured when absolute, as the XDG Base Directory Specification says. An
-operator may name both places; in level `embedded` only, which is the only level here.
+The home directory comes from the password database, never from `HOME`; `XDG_CONFIG_HOME`,
+`XDG_STATE_HOME` and `XDG_RUNTIME_DIR` are honoured when absolute, as the XDG Base Directory
+Specification says. An operator may name the first two; in level `embedded` only, which is the only
+level here.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from gateway.errors import ConfigError
+
+SYSTEM: Final = ("/etc/counterfoil", "/var/lib/counterfoil", "/run/counterfoil")
+MANAGED: Final = Path(SYSTEM[0]) / "managed.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,8 @@ class Places:
 
     config: Path
     state_dir: Path
+    runtime: Path
+    managed: Path = MANAGED
 
     @property
     def keys(self) -> Path:
@@ -49,9 +56,14 @@ class Places:
         return self.state / "grants.json"
 
     @property
-    def own(self) -> tuple[str, ...]:
-        """What no act may reach: the configuration directory and the state directory."""
+    def kept(self) -> tuple[str, ...]:
+        """The configuration directory and the state directory."""
         return (str(self.config.parent), str(self.state_dir))
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """What no act may reach: what is kept, the sockets, and what belongs to the machine."""
+        return (*self.kept, str(self.runtime), *SYSTEM)
 
 
 def home() -> Path:
@@ -86,6 +98,8 @@ def places(
     return Places(
         config=_absolute(config, "--config") or config_home / "counterfoil" / "config.yaml",
         state_dir=_absolute(state_dir, "--state-dir") or state_home / "counterfoil",
+        runtime=_xdg(environment, "XDG_RUNTIME_DIR", Path(f"/run/user/{os.getuid()}"))
+        / "counterfoil",
     )
 
 

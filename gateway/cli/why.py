@@ -85,5 +85,5 @@ def _rule(options: Options, decided: Record) -> tuple[CompiledRule | None, str]:
         )
     rule = next((rule for rule in policy.rules if rule.id == name), None)
     if rule is None:
-        return None, f"no rule matched, so {path} counts with `default: {policy.default.word}`"
+        return None, f"no rule matched, so {path} counts with `default: {policy.document.default}`"
     return rule, f"rule {name} stands at {rule.place.source}:{rule.place.line}"

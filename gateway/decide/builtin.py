@@ -1,9 +1,10 @@
-"""Denies that no rule can change: counterfoil's own things, and protected paths.
+"""Denies that no rule can change: counterfoil's own things, guarded files, and protected paths.
 
 Own things are the files assembly names (policy, configuration, keys, log, state; the whole
 subtree, in any case, whether or not they exist), the command `counterfoil` by whatever path,
 `-m gateway` and `-m broker`, and the origins of its services. For a loopback service every
 spelling of loopback counts.
+Guarded files (:mod:`gateway.decide.guarded`) may be read, but neither written nor deleted.
 Protected paths are the policy's; any name of an object counts (see PathResource.also), and of a
 path that normalization refused any way to read its spelling.
 """
@@ -15,11 +16,16 @@ from collections.abc import Iterable
 from typing import Final
 
 from gateway.decide.conditions import basename, names_of
-from gateway.decide.glob import Caseless, Glob, Wild, fold, nfc
+from gateway.decide.glob import Caseless, Glob, Wild, covering, fold, nfc, parse_path
+from gateway.decide.guarded import GUARDED
+from gateway.model.names import Operation
 from gateway.model.resource import CommandResource, PathResource, Resource, UrlResource
 
 COMMAND: Final = "counterfoil"
 MODULES: Final = frozenset({"gateway", "broker"})
+
+_CHANGES: Final = frozenset({Operation.FS_WRITE, Operation.FS_DELETE})
+_GUARDED: Final = Caseless([covering(parse_path(text, {})) for text in GUARDED])
 
 
 class BuiltinDenies:
@@ -55,6 +61,14 @@ class BuiltinDenies:
                 resource.port in self._loopback_ports and is_loopback(resource.host)
             )
         return False
+
+    def guards(self, resource: Resource) -> bool:
+        """Return whether the resource is a change of a guarded file, by any of its names."""
+        return (
+            isinstance(resource, PathResource)
+            and resource.operation in _CHANGES
+            and _names(_GUARDED, resource)
+        )
 
     def _runs_counterfoil(self, resource: CommandResource) -> bool:
         if COMMAND in names_of(resource) or self._own.matches(resource.executable):

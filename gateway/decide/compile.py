@@ -25,7 +25,7 @@ from gateway.decide.glob import (
 from gateway.decide.index import Index, Key, Keys, build, glob_key
 from gateway.decide.parse import Place, PolicyDocument
 from gateway.decide.resolve import Resolver
-from gateway.decide.schema import Authority, Limits, Rule
+from gateway.decide.schema import ABSTAIN, Authority, Limits, Rule
 from gateway.kit import canon
 from gateway.model.names import COMMAND_OPERATIONS, Effect, Json, Operation
 from gateway.model.request import Caller
@@ -72,11 +72,16 @@ class CompiledRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A compiled policy. `rules` stand in file order; the indexes hold positions in it."""
+    """A compiled policy. `rules` stand in file order; the indexes hold positions in it.
+
+    `layer` stands in front of the ids of its rules; it is empty for the policy that decides. A
+    `default` of None leaves what no rule matches to the other layers.
+    """
 
     document: PolicyDocument
+    layer: str
     digest: str
-    default: Effect
+    default: Effect | None
     roots: Mapping[str, str]
     protected: Caseless
     protected_globs: tuple[Glob, ...]
@@ -101,7 +106,11 @@ class Policy:
 
 
 def compile_policy(
-    document: PolicyDocument, *, roots: Mapping[str, str], variables: Mapping[str, str]
+    document: PolicyDocument,
+    *,
+    roots: Mapping[str, str],
+    variables: Mapping[str, str],
+    layer: str = "",
 ) -> Policy:
     """Compile a document.
 
@@ -109,13 +118,18 @@ def compile_policy(
         document: what :func:`gateway.decide.parse.parse` returned.
         roots: for each root of the document its absolute path without symlinks.
         variables: further variables, such as `home`.
+        layer: the name of a layer beside the policy that decides.
 
     Raises:
         PolicyError: with file and line.
     """
     _check_roots(document, roots, variables)
     resolver = Resolver(groups=document.groups, variables={**variables, **roots})
-    compiler = _Compiler(document=document, roots=roots, resolver=resolver)
+    if document.default == ABSTAIN and not layer:
+        document.main.at("default").fail(
+            "only a policy that narrows another may abstain: write `deny` or `ask`"
+        )
+    compiler = _Compiler(document=document, roots=roots, resolver=resolver, layer=layer)
     protected = tuple(
         covering(glob)
         for entry, place in document.protected
@@ -137,8 +151,9 @@ def compile_policy(
         document.main.at("protected").fail(str(error))
     return Policy(
         document=document,
+        layer=layer,
         digest=compiler.digest(protected, rules),
-        default=Effect[document.default.upper()],
+        default=None if document.default == ABSTAIN else Effect[document.default.upper()],
         roots=dict(roots),
         protected=tested,
         protected_globs=protected,
@@ -152,9 +167,16 @@ def compile_policy(
     )
 
 
+def in_layer(layer: str, name: str) -> str:
+    """Return the name of a rule, or of the default, as answers and records show it."""
+    return f"{layer}:{name}" if layer else name
+
+
 def _check_roots(
     document: PolicyDocument, roots: Mapping[str, str], variables: Mapping[str, str]
 ) -> None:
+    if not roots:
+        document.main.at("roots").fail("name at least one directory, such as `workspace: .`")
     for name in document.roots:
         place = document.main.at("roots", name)
         if name in variables:
@@ -171,6 +193,7 @@ class _Compiler:
     document: PolicyDocument
     roots: Mapping[str, str]
     resolver: Resolver
+    layer: str
 
     def rule(self, rule: Rule, place: Place) -> CompiledRule:
         effect = Effect[rule.effect.upper()]
@@ -180,7 +203,12 @@ class _Compiler:
         except GlobError as error:
             place.fail(str(error))
         return CompiledRule(
-            id=rule.id, effect=effect, model=rule, place=place, conditions=made, globs=globs
+            id=in_layer(self.layer, rule.id),
+            effect=effect,
+            model=rule,
+            place=place,
+            conditions=made,
+            globs=globs,
         )
 
     def conditions(self, rule: Rule, place: Place, effect: Effect) -> Iterator[Condition]:

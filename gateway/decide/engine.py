@@ -2,7 +2,8 @@
 
 Order, each step can only make the verdict stricter:
 1. a refusal of normalization denies;
-2. built-in denies: counterfoil's own files, commands and origins, protected paths;
+2. built-in denies: counterfoil's own files, commands and origins, changes of guarded files,
+   protected paths;
 3. a suspended session denies; a tainted one denies whatever leaves the machine;
 4. for each resource: any matching deny; else the first matching allow or ask in file order; else
    the policy's default, which `unknown` never reaches;
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.decide.builtin import BuiltinDenies
-from gateway.decide.compile import CompiledRule, Policy
+from gateway.decide.compile import CompiledRule, Policy, in_layer
 from gateway.decide.conditions import DENIES, Outcome
 from gateway.model.action import Action
 from gateway.model.decision import Decision, Obligations
@@ -27,6 +28,7 @@ from gateway.model.request import Caller
 from gateway.model.resource import CommandResource, PathResource, Resource
 from gateway.model.session import SessionState
 
+DEFAULT: Final = "default"
 NO_CONSENT: Final = "No answer is not consent."
 BEFORE_RULES: Final = (
     "builtin:normalize",
@@ -119,6 +121,9 @@ class Decide:
             return _UNKNOWN
         if any(map(self.builtin.is_own, action.resources)):
             return _OWN
+        guarded = next(filter(self.builtin.guards, action.resources), None)
+        if isinstance(guarded, PathResource):
+            return _guarded(guarded)
         secret = next(filter(self.builtin.protects, action.resources), None)
         if isinstance(secret, PathResource):
             return _protected(secret)
@@ -148,15 +153,17 @@ class Decide:
         """Return what holds when no rule matches."""
         if resource.operation is Operation.UNKNOWN:
             return _UNKNOWN
-        granting = self.policy.granting.get(resource.operation, ())
+        if self.policy.default is None:
+            return _ABSTAINS
+        rule = in_layer(self.policy.layer, DEFAULT)
         if self.policy.default is Effect.DENY:
-            hint = _hint(resource.operation, granting)
-            return _deny("default", "default_decision", f"No rule matches. {hint}")
+            hint = _hint(resource.operation, self.policy.granting.get(resource.operation, ()))
+            return _deny(rule, "default_decision", f"No rule matches. {hint}")
         if _linked(resource):
             return _HARDLINK
         return Ruling(
             effect=Effect.ASK,
-            rule="default",
+            rule=rule,
             reason="default_decision",
             message=f"No rule matches, so a person must approve. {NO_CONSENT}",
         )
@@ -175,14 +182,17 @@ class Decide:
         tiers: list[str] = []
         networks: set[str] = set()
         for resource, ruling in zip(resources, rulings, strict=False):
+            if ruling is _ABSTAINS:
+                continue
             sandbox = None if ruling.by is None else ruling.by.model.sandbox
             if sandbox is not None and sandbox.min_tier is not None:
                 tiers.append(sandbox.min_tier)
             if isinstance(resource, CommandResource):
                 networks.add("none" if sandbox is None else sandbox.network)
-        if not tiers and networks <= {"none"}:
+        silent = "proxy" if self.policy.default is None else "none"
+        network = min(networks, default=silent)
+        if not tiers and network == "none":
             return self._owed
-        network = "proxy" if networks == {"proxy"} else "none"
         return replace(self._owed, min_tier=min(tiers, default=None), network=network)
 
 
@@ -203,6 +213,15 @@ def _protected(resource: PathResource) -> Ruling:
         "builtin:protected",
         "fs_protected",
         f"{resource.path[:_PATH_SHOWN]} is protected by the policy, and no rule can allow it{how}.",
+    )
+
+
+def _guarded(resource: PathResource) -> Ruling:
+    return _deny(
+        "builtin:self-protection",
+        "self_protection",
+        f"{resource.path[:_PATH_SHOWN]} decides what a program outside the gate starts (hooks, MCP "
+        "servers, tasks), so only a person changes it. It may be read.",
     )
 
 
@@ -238,6 +257,12 @@ _UNKNOWN: Final = _deny(
     "builtin:unknown",
     "unknown_operation",
     "This act could not be named, and what cannot be named is denied.",
+)
+_ABSTAINS: Final = Ruling(
+    effect=Effect.ALLOW,
+    rule=DEFAULT,
+    reason="default_decision",
+    message="No rule matches, and this layer leaves it to the others.",
 )
 _OWN: Final = _deny(
     "builtin:self-protection",

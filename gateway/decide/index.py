@@ -52,6 +52,21 @@ class Index:
             return always
         return sorted({*always, *(position for many in found for position in many)})
 
+    def joined(self, other: Index, offset: int) -> Index:
+        """Return an index over these rules and, `offset` positions on, those of another."""
+        keyed = {operation: dict(many) for operation, many in self.keyed.items()}
+        for operation, more in other.keyed.items():
+            into = keyed.setdefault(operation, {})
+            for key, positions in more.items():
+                into[key] = (*into.get(key, ()), *(offset + one for one in positions))
+        always = dict(self.always)
+        for operation, positions in other.always.items():
+            always[operation] = (
+                *always.get(operation, ()),
+                *(offset + one for one in positions),
+            )
+        return Index(keyed=keyed, always=always)
+
 
 def build(rules: Sequence[tuple[int, frozenset[Operation], Keys]]) -> Index:
     """File rules, given as position, operations and keys."""

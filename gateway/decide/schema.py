@@ -42,6 +42,9 @@ def _default(value: object) -> object:
     return value
 
 
+ABSTAIN: Final = "abstain"
+
+
 def _operation(value: object) -> object:
     try:
         return Operation(value) if isinstance(value, str) else value
@@ -196,10 +199,14 @@ class Included(Shared):
 
 
 class Main(Shared):
-    """The policy file itself."""
+    """The policy file itself.
 
-    default: Annotated[Literal["deny", "ask"], BeforeValidator(_default)] = "deny"
-    roots: Annotated[Mapping[Name, Text], SOME]
+    `default: abstain` leaves what no rule matches to the other layers; `roots` may be left out
+    where those of another policy count. Both are for policies that only narrow another.
+    """
+
+    default: Annotated[Literal["deny", "ask", "abstain"], BeforeValidator(_default)] = "deny"
+    roots: Mapping[Name, Text] = Field(default_factory=dict)
     rules: Annotated[tuple[Rule, ...], SOME]
     limits: Limits = Field(default_factory=Limits)
 

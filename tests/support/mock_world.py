@@ -27,7 +27,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from broker.resource import ResourceConfig, assertion_source
 from gateway.approve.none import NoApprover
 from gateway.assembly.build import assemble_judge, log_settings, new_id, options_from
-from gateway.assembly.places import Places, user_name
+from gateway.assembly.places import Places, places, user_name
 from gateway.assembly.setup import initialize
 from gateway.execute.api import Api
 from gateway.execute.credential import Broker
@@ -301,33 +301,34 @@ def running_gate(world: World, scopes: str) -> Iterator[Gate]:
     """Set a gateway up with its own commands' code and give its agent a grant of `scopes`."""
     workspace = world.folder / "workspace"
     workspace.mkdir()
-    places = Places(
-        config=world.folder / "config" / "config.yaml", state_dir=world.folder / "gateway"
+    where = places(
+        config=str(world.folder / "config" / "config.yaml"),
+        state_dir=str(world.folder / "gateway"),
     )
-    places.config.parent.mkdir()
-    policy = places.config.parent / "policy.yaml"
+    where.config.parent.mkdir()
+    policy = where.config.parent / "policy.yaml"
     policy.write_text(POLICY.format(workspace=workspace))
-    initialize(places, workspace=workspace, policy=policy)
-    with places.config.open("a") as file:
+    initialize(where, workspace=workspace, policy=policy)
+    with where.config.open("a") as file:
         words = {"issuer": world.broker.url, "agent": AGENT, "os_user": user_name()}
         file.write(CONFIG.format(**world.urls, **words))
-    private = serialization.load_pem_private_key(places.gateway_key.read_bytes(), password=None)
+    private = serialization.load_pem_private_key(where.gateway_key.read_bytes(), password=None)
     party = Party("counterfoil", private)
     world.broker.add_client(party)
     clock = world.broker.clock
-    grants = Grants(directory=places.state, clock=clock)
+    grants = Grants(directory=where.state, clock=clock)
     grant = _consent(world.broker, party, scopes)
     grants.add(grant)
     options = options_from(
-        door="python", policy=None, config=str(places.config), state_dir=str(places.state_dir)
+        door="python", policy=None, config=str(where.config), state_dir=str(where.state_dir)
     )
     broker = Broker(
-        issuer=world.broker.url, client_id=party.id, key_file=places.gateway_key, clock=clock
+        issuer=world.broker.url, client_id=party.id, key_file=where.gateway_key, clock=clock
     )
     with ExitStack() as stack:
         judge = assemble_judge(options)
         stack.callback(judge.close)
-        log = open_log(places.state_dir, keys.load(places.keys), log_settings())
+        log = open_log(where.state_dir, keys.load(where.keys), log_settings())
         pipeline = Pipeline(
             normalizer=judge.normalizer,
             decider=judge.deciders[0],
@@ -341,7 +342,7 @@ def running_gate(world: World, scopes: str) -> Iterator[Gate]:
         yield Gate(
             pipeline=pipeline,
             caller=judge.caller,
-            places=places,
+            places=where,
             party=party,
             grant=grant,
             handle=grant.handle.reveal(),

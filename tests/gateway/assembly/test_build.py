@@ -20,7 +20,7 @@ from gateway.assembly.build import (
     own_paths,
 )
 from gateway.assembly.config import BrokerConfig
-from gateway.assembly.places import Places
+from gateway.assembly.places import places
 from gateway.cli.main import main
 from gateway.errors import ConfigError, RecordError
 from gateway.model.names import Effect
@@ -96,7 +96,7 @@ def test_state_or_configuration_beneath_a_root_is_refused(gate, door, inside):
     gate.write_policy(text)
     with pytest.raises(ConfigError, match="lies beneath the root workspace"):
         gate.register(text)
-    where = Places(config=gate.config, state_dir=gate.state_dir)
+    where = places(config=str(gate.config), state_dir=str(gate.state_dir))
     for root in (gate.top, gate.top / inside):
         with pytest.raises(ConfigError, match="keep configuration and state outside every root"):
             check_apart(where, {"workspace": str(root)})
@@ -116,14 +116,14 @@ def test_a_state_directory_in_the_workspace_denies_at_every_door(gate, capsys):
 
 def test_a_symlink_does_not_hide_that_state_lies_beneath_a_root(gate, tmp_path):
     (gate.top / "way").symlink_to(gate.workspace)
-    where = Places(config=gate.config, state_dir=gate.top / "way/state")
+    where = places(config=str(gate.config), state_dir=str(gate.top / "way/state"))
     with pytest.raises(ConfigError, match="lies beneath"):
         check_apart(where, {"workspace": str(gate.workspace)})
 
 
 def test_own_paths_are_named_as_spelled_and_as_they_are(gate):
     (gate.top / "alias").symlink_to(gate.state_dir)
-    where = Places(config=gate.config, state_dir=gate.top / "alias")
+    where = places(config=str(gate.config), state_dir=str(gate.top / "alias"))
     found = own_paths(where, ())
     assert {str(gate.top / "alias"), str(gate.state_dir), str(gate.config.parent)} <= set(found)
 
@@ -189,5 +189,5 @@ def test_ids_are_unique_and_sort_by_time():
 
 def test_a_broker_client_uses_our_own_key(gate):
     config = BrokerConfig(issuer=NOWHERE, client_id="gw", agent="a", users={"me": "alice"})
-    where = Places(config=gate.config, state_dir=gate.state_dir)
+    where = places(config=str(gate.config), state_dir=str(gate.state_dir))
     assert broker_client(config, where).key_file == gate.state_dir / "keys/gateway.pem"

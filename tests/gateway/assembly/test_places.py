@@ -42,7 +42,12 @@ def test_xdg_is_honoured_when_absolute():
 def test_the_operators_word_counts_more():
     found = places(config="/x/../y/c.yaml", state_dir="/s", environment={"XDG_CONFIG_HOME": "/a/c"})
     assert (found.config, found.state_dir) == (Path("/y/c.yaml"), Path("/s"))
-    assert found.own == ("/y", "/s")
+    assert found.kept == ("/y", "/s")
+    system = ("/etc/counterfoil", "/var/lib/counterfoil", "/run/counterfoil")
+    assert found.own == ("/y", "/s", f"/run/user/{os.getuid()}/counterfoil", *system)
+    named = places(config="/y/c", state_dir="/s", environment={"XDG_RUNTIME_DIR": "/r"})
+    assert named.runtime == Path("/r/counterfoil")
+    assert named.managed == Path("/etc/counterfoil/managed.yaml")
     assert found.keys == Path("/s/keys")
     assert found.gateway_key == Path("/s/keys/gateway.pem")
     assert (found.log, found.grants) == (Path("/s/log"), Path("/s/state/grants.json"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.assembly.config import PolicyRef, load_config
-from gateway.assembly.places import Places
+from gateway.assembly.places import places
 from gateway.assembly.policies import load_policy
 from gateway.assembly.setup import initialize, register, starter_policy
 from gateway.errors import ConfigError
@@ -18,7 +18,7 @@ OTHER = "policy-v1:sha256:" + "1" * 64
 @pytest.fixture
 def where(tmp_path):
     (tmp_path / "ws").mkdir()
-    return Places(config=tmp_path / "c/config.yaml", state_dir=tmp_path / "s")
+    return places(config=str(tmp_path / "c/config.yaml"), state_dir=str(tmp_path / "s"))
 
 
 def test_a_starter_gate(where, tmp_path):

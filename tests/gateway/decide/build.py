@@ -35,14 +35,16 @@ def text_of(rules: list[dict[str, Any]], **more: Any) -> bytes:
     return json.dumps(document, indent=1).encode()
 
 
-def compiled(data: bytes, read: Callable[[str, str], bytes] = no_includes) -> Policy:
+def compiled(
+    data: bytes, read: Callable[[str, str], bytes] = no_includes, *, layer: str = ""
+) -> Policy:
     document = parse("policy.yaml", data, read_include=read)
     roots = {name: f"{ROOT}" if name == "workspace" else f"/{name}" for name in document.roots}
-    return compile_policy(document, roots=roots, variables={"home": HOME})
+    return compile_policy(document, roots=roots, variables={"home": HOME}, layer=layer)
 
 
-def policy(*rules: dict[str, Any], **more: Any) -> Policy:
-    return compiled(text_of(list(rules), **more))
+def policy(*rules: dict[str, Any], layer: str = "", **more: Any) -> Policy:
+    return compiled(text_of(list(rules), **more), layer=layer)
 
 
 def decider(*rules: dict[str, Any], **more: Any) -> Decide:

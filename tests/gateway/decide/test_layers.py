@@ -6,10 +6,22 @@ import itertools
 
 import pytest
 
-from gateway.decide.layers import Layered
-from gateway.errors import InvariantError
+from gateway.decide.compile import Policy
+from gateway.decide.engine import Decide
+from gateway.decide.layers import Layered, joined
+from gateway.errors import InvariantError, PolicyError
 from gateway.model.names import Effect, Taint
-from tests.gateway.decide.build import ALICE, CLEAN, act, command, decider, file, rule
+from tests.gateway.decide.build import (
+    ALICE,
+    CLEAN,
+    act,
+    command,
+    decide,
+    decider,
+    file,
+    policy,
+    rule,
+)
 
 
 @pytest.mark.parametrize("effects", list(itertools.product(["allow", "ask", "deny"], repeat=2)))
@@ -51,3 +63,73 @@ def test_one_layer_is_that_layer_and_none_is_a_fault() -> None:
     )
     with pytest.raises(InvariantError):
         Layered([])
+
+
+def judged(policy: Policy, path: str) -> tuple[str, str]:
+    decision = decide(Decide(policy), file(path))
+    return decision.effect.word, decision.rule
+
+
+def test_a_trusted_policy_adds_and_takes_nothing_away() -> None:
+    first = policy(
+        rule("no", "deny", "fs.read", resources=["${workspace}/a/**"]),
+        rule("look", "ask", "fs.read", resources=["${workspace}/b/**"]),
+    )
+    second = policy(
+        rule("all", "allow", "fs.read", resources=["${workspace}/**"]),
+        rule("not", "deny", "fs.read", resources=["${workspace}/c/**"]),
+        protected=["**/x"],
+        limits={"read_bytes": 7},
+        layer="project",
+    )
+    both = joined(first, second)
+    assert judged(both, "/ws/a/1") == ("deny", "no")
+    assert judged(both, "/ws/b/1") == ("ask", "look")
+    assert judged(both, "/ws/c/1") == ("deny", "project:not")
+    assert judged(both, "/ws/d") == ("allow", "project:all")
+    assert judged(both, "/ws/d/x") == ("deny", "builtin:protected")
+    assert both.limits.read_bytes == 7
+    assert both.digest not in {first.digest, second.digest}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [("deny", "ask", Effect.DENY), ("ask", "deny", Effect.DENY), ("ask", "ask", Effect.ASK),
+     ("ask", "abstain", Effect.ASK)],
+)  # fmt: skip
+def test_of_two_defaults_the_stricter_counts(one: str, other: str, result: Effect) -> None:
+    nothing = rule("r", "deny", "fs.list")
+    first = policy(nothing, default=one)
+    assert joined(first, policy(nothing, default=other, layer="project")).default is result
+
+
+def test_a_layer_that_abstains_leaves_the_rest_alone() -> None:
+    base = decider(
+        rule("all", "allow", "fs.read"),
+        rule("run", "allow", "shell.run", sandbox={"network": "proxy"}),
+    )
+    bound = Decide(
+        policy(
+            rule("no", "deny", "fs.read", resources=["${workspace}/a/**"]),
+            default="abstain",
+            layer="managed",
+        )
+    )
+    both = Layered([base, bound])
+    assert both.decide(act(file("/ws/b")), ALICE, CLEAN).rule == "all"
+    assert both.decide(act(file("/ws/a/1")), ALICE, CLEAN).rule == "managed:no"
+    ran = both.decide(act(command("x")), ALICE, CLEAN)
+    assert (ran.rule, ran.obligations.network) == ("run", "proxy")
+
+
+def test_a_layer_with_a_default_bounds_what_it_does_not_name() -> None:
+    base = decider(rule("all", "allow", "fs.read"))
+    for word in ("ask", "deny"):
+        bound = Decide(policy(rule("r", "deny", "fs.list"), default=word, layer="narrowing"))
+        decision = Layered([base, bound]).decide(act(file("/ws/b")), ALICE, CLEAN)
+        assert (decision.effect.word, decision.rule) == (word, "narrowing:default")
+
+
+def test_only_a_layer_may_abstain() -> None:
+    with pytest.raises(PolicyError, match="only a policy that narrows another may abstain"):
+        policy(rule("r", "deny", "fs.list"), default="abstain")

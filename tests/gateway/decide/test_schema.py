@@ -45,7 +45,7 @@ def test_every_condition_is_accepted_where_it_belongs() -> None:
         ({"default": "allow"}, "never allows by default"),
         ({"default": "maybe"}, "default"),
         ({"protect": []}, "protect: unknown key"),
-        ({"roots": {}}, "roots: empty"),
+        ({"roots": {}}, "roots: name at least one"),
         ({"roots": {"Work Space": "."}}, "roots"),
         ({"rules": []}, "rules: empty"),
         ({"rules": None}, "rules"),

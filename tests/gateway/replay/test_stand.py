@@ -8,7 +8,7 @@ import pytest
 
 from gateway.assembly.build import Options
 from gateway.assembly.config import Config, PolicyRef
-from gateway.assembly.places import Places
+from gateway.assembly.places import places
 from gateway.errors import PolicyError
 from gateway.model.names import Effect, Taint
 from gateway.model.request import ActionRequest
@@ -39,7 +39,7 @@ def policy(tmp_path: Path) -> Path:
 
 
 def options(top: Path, config: Config | None = None) -> Options:
-    where = Places(config=top / "c" / "config.yaml", state_dir=top / "s")
+    where = places(config=str(top / "c" / "config.yaml"), state_dir=str(top / "s"))
     return Options(door="cli", places=where, config=config)
 
 
