@@ -175,8 +175,6 @@ def in_layer(layer: str, name: str) -> str:
 def _check_roots(
     document: PolicyDocument, roots: Mapping[str, str], variables: Mapping[str, str]
 ) -> None:
-    if not roots:
-        document.main.at("roots").fail("name at least one directory, such as `workspace: .`")
     for name in document.roots:
         place = document.main.at("roots", name)
         if name in variables:
@@ -186,6 +184,8 @@ def _check_roots(
             place.fail("the root was not resolved to a path")
         if not path.startswith("/") or path == "/":
             place.fail("a root is an absolute path below `/`")
+    if not roots:
+        document.main.at("roots").fail("name at least one directory, such as `workspace: .`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
