@@ -23,6 +23,7 @@ rules:
     examples:
       match: [{tool: fs.read, params: {path: a}}]
 """
+ROOTLESS = "version: 1\nrules: [{id: a, effect: allow, operations: [net.request], hosts: [a.example]}]\n"
 CONFIRM = "Enter alone denies: "
 
 
@@ -147,7 +148,8 @@ def test_another_file_can_be_registered_and_a_broken_one_cannot(gate: Gate) -> N
     assert seen.decision["rule"] == "net"
     examples = "operations: [fs.read, fs.list], examples: {match: [{tool: fs.write, params: {}}]}"
     for text, word in [
-        ("version: 1\n", "roots: missing"),
+        ("version: 1\n", "rules: missing"),
+        (ROOTLESS, "roots: name at least one directory"),
         (POLICY.replace("WORKSPACE", str(gate.top)), "lies beneath the root"),
         (POLICY.replace("operations: [fs.read, fs.list]", examples), "example"),
     ]:
