@@ -23,7 +23,9 @@ rules:
     examples:
       match: [{tool: fs.read, params: {path: a}}]
 """
-ROOTLESS = "version: 1\nrules: [{id: a, effect: allow, operations: [net.request], hosts: [a.example]}]\n"
+ROOTLESS = (
+    "version: 1\nrules: [{id: a, effect: allow, operations: [net.request], hosts: [a.example]}]\n"
+)
 CONFIRM = "Enter alone denies: "
 
 
