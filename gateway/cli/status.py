@@ -69,4 +69,8 @@ def run(args: argparse.Namespace) -> int:
 def _text(value: Json) -> str:
     if isinstance(value, (list, tuple)):
         return "; ".join(map(str, value)) or "none"
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {one}" for key, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return str(value)

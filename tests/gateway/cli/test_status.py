@@ -33,7 +33,9 @@ def test_everything_stands(gate):
         ["attempted"],
         "ok: 1 records, whole, up to the signed head",
     )
-    assert "taint      attempted\n" in gate.cli("status")[1]
+    text = gate.cli("status")[1]
+    assert "taint      attempted\nsuspended  no\n" in text
+    assert f"roots      workspace: {gate.workspace}\n" in text
 
 
 def _lose_key(gate):
