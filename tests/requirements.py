@@ -16,6 +16,7 @@ SHOWN = (
     "an erroring rule never permits",
     "a missing constrained argument denies",
     "a caller never selects a looser policy or another session",
+    "a cloned repository's policy never widens",
     "nothing is executed before its intent is durable",
     "an outcome without an intent cannot exist",
     "what was approved is what ran",
@@ -35,7 +36,6 @@ SHOWN = (
 )
 
 LATER = {
-    "a cloned repository's policy never widens": "policy layers",
     "a changed tool definition never inherits an approval": "MCP door",
     "a ticket is accepted once": "broker",
     "a stolen gateway key cannot mint an unapproved ask operation": "broker",

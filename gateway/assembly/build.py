@@ -15,21 +15,20 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.approve.none import NoApprover
 from gateway.approve.terminal import Terminal
 from gateway.assembly.config import BrokerConfig, Config, load_config
+from gateway.assembly.layers import Layers, load_layers
 from gateway.assembly.names import check_names
 from gateway.assembly.places import Places, places, user_name
-from gateway.assembly.policies import LoadedPolicy, load_policy
 from gateway.decide.engine import Decide
 from gateway.decide.layers import Layered
 from gateway.errors import ConfigError
 from gateway.execute.stage import Execute
 from gateway.model.catalogue import RootPath
-from gateway.model.ports import Approver
+from gateway.model.ports import Approver, Decider
 from gateway.model.request import Caller
 from gateway.normalize.path import Guard, Roots
 from gateway.normalize.settings import Settings as NormalizeSettings
@@ -69,8 +68,14 @@ class Judge:
 
     normalizer: Normalize
     deciders: tuple[Decide, ...]
+    layers: Layers
     caller: Caller
     close: Callable[[], None]
+
+    @property
+    def decider(self) -> Decider:
+        """All deciders as one."""
+        return self.deciders[0] if len(self.deciders) == 1 else Layered(self.deciders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +121,7 @@ def assemble(options: Options) -> Assembled:
         log = stack.enter_context(open_log(options.places.state_dir, log_keys, log_settings()))
         pipeline = Pipeline(
             normalizer=judge.normalizer,
-            decider=judge.deciders[0] if len(judge.deciders) == 1 else Layered(judge.deciders),
+            decider=judge.decider,
             approver=APPROVERS[options.approver](),
             recorder=log,
             executor=Execute(api=_api(options)),
@@ -133,14 +138,13 @@ def assemble_judge(options: Options) -> Judge:
     Raises:
         CounterfoilError: names, configuration, policy or roots cannot be used.
     """
-    config = options.config or Config(version=1)
-    layers = load_layers(config, options.policy)
-    check_apart(options.places, layers[0].policy.roots)
+    layers = load_layers(options.config or Config(version=1), options.places, options.policy)
+    check_apart(options.places, layers.main.policy.roots)
     return judge_of(options, layers)
 
 
-def judge_of(options: Options, layers: tuple[LoadedPolicy, ...]) -> Judge:
-    """Build what decides under these policies, the registered one or a candidate first.
+def judge_of(options: Options, layers: Layers) -> Judge:
+    """Build what decides under these policies, the registered ones or a candidate.
 
     Raises:
         CounterfoilError: names, configuration or roots cannot be used.
@@ -148,36 +152,26 @@ def judge_of(options: Options, layers: tuple[LoadedPolicy, ...]) -> Judge:
     check_names()
     config = options.config or Config(version=1)
     own = own_paths(options.places, layers)
-    roots = layers[0].policy.roots
+    guarded = tuple(path for layer in layers.all for path in layer.guarded)
+    roots = layers.main.policy.roots
     opened = Roots.open([RootPath(name=name, path=path) for name, path in roots.items()])
+    origins = [] if config.broker is None else [_origin(config.broker.issuer)]
     return Judge(
         normalizer=Normalize(_normalize_settings(opened, layers, own, config)),
-        deciders=tuple(_decider(layer, own, config) for layer in layers),
+        deciders=tuple(
+            Decide(layer.policy, self_paths=own, guarded=guarded, forbidden_origins=origins)
+            for layer in layers.all
+        ),
+        layers=layers,
         caller=caller(options, roots),
         close=opened.close,
     )
 
 
-def load_layers(config: Config, narrowing: str | None) -> tuple[LoadedPolicy, ...]:
-    """Load the registered policy and the one that narrows it; with none registered, the other.
-
-    Raises:
-        PolicyError: one cannot be used.
-        ConfigError: there is none.
-    """
-    if config.policy is None:
-        if narrowing is None:
-            raise ConfigError("no policy is registered; run `counterfoil init`, or name --policy")
-        return (load_policy(Path(narrowing)),)
-    registered = load_policy(Path(config.policy.path), digest=config.policy.digest)
-    if narrowing is None:
-        return (registered,)
-    return registered, load_policy(Path(narrowing), roots=registered.policy.roots)
-
-
-def own_paths(where: Places, layers: tuple[LoadedPolicy, ...]) -> tuple[str, ...]:
+def own_paths(where: Places, layers: Layers | None = None) -> tuple[str, ...]:
     """Return what no act may reach: configuration, state, policies, by spelling and really."""
-    named = (*where.own, *(file for layer in layers for file in layer.files))
+    loaded = () if layers is None else layers.all
+    named = (*where.own, *(file for layer in loaded for file in layer.files))
     return tuple(dict.fromkeys((*named, *map(os.path.realpath, named))))
 
 
@@ -233,11 +227,6 @@ def broker_client(config: BrokerConfig, where: Places) -> Broker:
     return Broker(issuer=config.issuer, client_id=config.client_id, key_file=where.gateway_key)
 
 
-def _decider(layer: LoadedPolicy, own: tuple[str, ...], config: Config) -> Decide:
-    origins = [] if config.broker is None else [_origin(config.broker.issuer)]
-    return Decide(layer.policy, self_paths=own, forbidden_origins=origins)
-
-
 def _origin(url: str) -> tuple[str, int]:
     """Return host and port of a configured origin (its form was checked by the configuration)."""
     found = re.fullmatch(r"(https?)://(\[[^\]]+\]|[^:]+)(?::([0-9]+))?", url)
@@ -248,18 +237,19 @@ def _origin(url: str) -> tuple[str, int]:
 
 
 def _normalize_settings(
-    roots: Roots, layers: tuple[LoadedPolicy, ...], own: tuple[str, ...], config: Config
+    roots: Roots, layers: Layers, own: tuple[str, ...], config: Config
 ) -> NormalizeSettings:
-    globs = tuple(layer.policy.protected for layer in layers)
+    policies = [layer.policy for layer in layers.all]
+    globs = tuple(policy.protected for policy in policies)
     return NormalizeSettings(
         roots=roots,
         guard=Guard(is_protected=lambda path: any(one.matches(path) for one in globs), literal=own),
         apis=config.catalogue(),
         programs=config.programs,
         left_out=tuple(
-            dict.fromkeys(glob.effective for layer in layers for glob in layer.policy.unreadable)
+            dict.fromkeys(glob.effective for policy in policies for glob in policy.unreadable)
         ),
-        read_bytes=min(layer.policy.limits.read_bytes for layer in layers),
+        read_bytes=min(policy.limits.read_bytes for policy in policies),
     )
 
 

@@ -1,8 +1,8 @@
 """The operator's configuration file, strict: unknown keys and wrong types are refused by name.
 
 It says which level the gate stands at, which policy is registered under which digest, which
-programs may be run beside those of the fixed path, which API operations exist, and who the broker
-is. It holds no secret.
+projects' own policies a person trusts, which programs may be run beside those of the fixed path,
+which API operations exist, and who the broker is. It holds no secret.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def _origin(value: str) -> str:
 
 AbsolutePath = Annotated[str, AfterValidator(_absolute)]
 Origin = Annotated[str, AfterValidator(_origin)]
+PolicyDigest = Annotated[str, Field(pattern=r"^policy-v1:sha256:[0-9a-f]{64}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
@@ -54,7 +55,14 @@ class PolicyRef(_Strict):
     """The registered policy: where it is and what it was when a person registered it."""
 
     path: AbsolutePath
-    digest: Annotated[str, Field(pattern=r"^policy-v1:sha256:[0-9a-f]{64}$")]
+    digest: PolicyDigest
+
+
+class ProjectRef(_Strict):
+    """A project's own policy, and what it was when a person trusted it."""
+
+    path: AbsolutePath
+    digest: PolicyDigest
 
 
 class ParameterConfig(_Strict):
@@ -91,12 +99,19 @@ class BrokerConfig(_Strict):
     users: Annotated[dict[str, Name], Field(min_length=1)]
 
 
+def _once(projects: tuple[ProjectRef, ...]) -> tuple[ProjectRef, ...]:
+    if len({one.path for one in projects}) < len(projects):
+        raise ValueError("a path stands there twice")
+    return projects
+
+
 class Config(_Strict):
     """The whole file."""
 
     version: Literal[1]
     level: Literal["embedded", "same-user", "separate"] = "embedded"
     policy: PolicyRef | None = None
+    projects: Annotated[tuple[ProjectRef, ...], AfterValidator(_once)] = ()
     programs: dict[Name, AbsolutePath] = {}
     apis: dict[Name, ApiConfig] = {}
     broker: BrokerConfig | None = None

@@ -32,14 +32,23 @@ class PolicyDigestError(PolicyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPolicy:
-    """A compiled policy and the absolute paths of every file it was read from."""
+    """A compiled policy and the absolute paths of the files it was read from.
+
+    `files` no act may reach; `guarded` lie where the agent works and may be read, never changed.
+    """
 
     policy: Policy
     files: tuple[str, ...]
+    guarded: tuple[str, ...] = ()
 
 
 def load_policy(
-    path: Path, *, roots: Mapping[str, str] | MakeRoots | None = None, digest: str | None = None
+    path: Path,
+    *,
+    roots: Mapping[str, str] | MakeRoots | None = None,
+    digest: str | None = None,
+    layer: str = "",
+    beneath: bool = False,
 ) -> LoadedPolicy:
     """Read and compile one policy.
 
@@ -48,6 +57,9 @@ def load_policy(
         roots: real directories to use instead of the file's own (a narrowing policy is judged
             under the roots of the registered one), or what makes them.
         digest: what the effective digest must be.
+        layer: the name of a layer beside the policy that decides.
+        beneath: the file lies where the agent works; it is read like an include, following no
+            symlink, and is guarded instead of out of reach.
 
     Raises:
         PolicyError: it cannot be read or is refused; with file and line.
@@ -61,13 +73,15 @@ def load_policy(
         read.append(name)
         return data
 
-    document = parse(str(path), file_bytes(path), read_include=read_include)
+    data = _include(path.parent, path.parent, path.name)[0] if beneath else file_bytes(path)
+    document = parse(str(path), data, read_include=read_include)
     if callable(roots):
         roots = roots(document)
     policy = compile_policy(
         document,
         roots=roots if roots is not None else resolve_roots(document, path.parent),
         variables={"home": posix.home_directory()},
+        layer=layer,
     )
     if digest is not None and policy.digest != digest:
         raise PolicyDigestError(
@@ -75,7 +89,10 @@ def load_policy(
             "`counterfoil policy trust`",
             source=str(path),
         )
-    return LoadedPolicy(policy=policy, files=tuple(read))
+    files = tuple(read)
+    return LoadedPolicy(
+        policy=policy, files=() if beneath else files, guarded=files if beneath else ()
+    )
 
 
 def resolve_roots(document: PolicyDocument, directory: Path) -> dict[str, str]:

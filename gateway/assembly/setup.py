@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from gateway.assembly.build import check_apart, log_settings
-from gateway.assembly.config import PolicyRef, parse_config
+from gateway.assembly.config import Config, PolicyRef, ProjectRef, parse_config
 from gateway.assembly.places import Places
 from gateway.assembly.policies import load_policy
 from gateway.errors import ConfigError
@@ -75,22 +76,57 @@ def initialize(where: Places, *, workspace: Path, policy: Path | None) -> list[M
     return results
 
 
-def register(where: Places, before: PolicyRef, *, path: str, digest: str) -> None:
+def register(where: Places, before: Config, *, path: str, digest: str) -> None:
     """Write another policy path and digest into the configuration; everything else stays.
 
     Raises:
         ConfigError: the configuration does not spell them as `init` does.
     """
-    try:
-        text = where.config.read_text(encoding="utf-8")
-        changed = text.replace(before.digest, digest)
-        if path != before.path:
-            changed = changed.replace(json.dumps(before.path), json.dumps(path))
-        after = parse_config(changed.encode(), str(where.config)).policy
-        if after != PolicyRef(path=path, digest=digest):
-            raise ConfigError(
-                f"{where.config}: policy: write path: {json.dumps(path)} and digest: {digest} there"
+    was, now = before.policy, PolicyRef(path=path, digest=digest)
+
+    def change(text: str) -> str:
+        if was is None:
+            return text
+        text = text.replace(was.digest, digest)
+        return text.replace(json.dumps(was.path), json.dumps(path)) if path != was.path else text
+
+    hint = f"policy: write path: {json.dumps(path)} and digest: {digest} there"
+    _rewrite(where, change, before.model_copy(update={"policy": now}), hint)
+
+
+def trust_project(where: Places, before: Config, *, path: str, digest: str) -> None:
+    """Write the digest of a project's policy into the configuration; everything else stays.
+
+    Raises:
+        ConfigError: `projects` is not spelled as this function does.
+    """
+    now = ProjectRef(path=path, digest=digest)
+    was = {one.path: one for one in before.projects}
+    entry = f"  - {{path: {json.dumps(path)}, digest: {json.dumps(digest)}}}\n"
+
+    def change(text: str) -> str:
+        if path in was:
+            return text.replace(
+                f"{json.dumps(path)}, digest: {json.dumps(was[path].digest)}",
+                f"{json.dumps(path)}, digest: {json.dumps(digest)}",
             )
+        if was:
+            return text.replace("\nprojects:\n", f"\nprojects:\n{entry}", 1)
+        return text.rstrip("\n") + f"\nprojects:\n{entry}"
+
+    after = tuple(now if one.path == path else one for one in before.projects)
+    if path not in was:
+        after = (now, *after)
+    hint = f"projects: write this there:\n{entry}"
+    _rewrite(where, change, before.model_copy(update={"projects": after}), hint)
+
+
+def _rewrite(where: Places, change: Callable[[str], str], wanted: Config, hint: str) -> None:
+    """Change the text of the configuration if that makes it say what is wanted."""
+    try:
+        changed = change(where.config.read_text(encoding="utf-8"))
+        if parse_config(changed.encode(), str(where.config)) != wanted:
+            raise ConfigError(f"{where.config}: {hint}")
         fd = os.open(where.config.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             posix.atomic_write(fd, where.config.name, changed.encode(), mode=0o600)

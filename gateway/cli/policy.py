@@ -1,34 +1,33 @@
-"""`counterfoil policy`: check policy files, register a changed one.
+"""`counterfoil policy`: check policy files; the other actions are modules of their own.
 
 `check` reads each file as the gateway would and judges the rules' own examples; each fault is
-`file:line: key: what, and what to write instead`. Exit status: 0 usable, 2 refused. `trust`
-registers the file's present content, if it could be used and its examples hold; it asks the person
-at the terminal.
+`file:line: key: what, and what to write instead`. A layer other than `user` is judged under the
+roots of the registered policy, or its own where none is registered. Exit status: 0 usable, 2
+refused.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.assembly.build import check_apart
 from gateway.assembly.config import load_config
+from gateway.assembly.layers import PROJECT_FILE, ROLES
 from gateway.assembly.places import places
 from gateway.assembly.policies import load_policy
-from gateway.assembly.setup import register
-from gateway.cli import act, policy_simulate, policy_test
-from gateway.cli.confirm import confirm
+from gateway.cli import act, policy_simulate, policy_test, policy_trust
 from gateway.cli.main import say
 from gateway.decide.examples import check_examples
-from gateway.errors import ConfigError, PolicyError
+from gateway.errors import CounterfoilError, PolicyError
 from gateway.kit import canon
 
 Report = dict[str, Any]
 
 _ACTIONS: Final = (
+    ("trust", policy_trust, "register a policy, or a project's own, as it is now; asks you"),
     ("simulate", policy_simulate, "decide every call of a trace under a policy; executes nothing"),
     ("test", policy_test, "run test cases of a policy, and show which rules they reach"),
 )
@@ -40,12 +39,13 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="say whether policy files can be used, and why not")
     check.add_argument("files", nargs="+", metavar="FILE", help="policy file (YAML)")
-    check.add_argument("--json", action="store_true", help="print one JSON object")
-    trust = actions.add_parser("trust", help="register the policy as it is now; asks you")
-    act.add_places(trust)
-    trust.add_argument("file", nargs="?", metavar="FILE", help="default: the registered file")
+    act.add_places(check)
+    check.add_argument(
+        "--layer",
+        choices=ROLES,
+        help="what it is meant as (default: project for .counterfoil.yaml, else user)",
+    )
     check.set_defaults(act=_check)
-    trust.set_defaults(act=_trust)
     for name, module, line in _ACTIONS:
         action = actions.add_parser(name, help=line, description=line)
         module.add_parser(action)
@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    reports = [_report(Path(name)) for name in args.files]
+    roots = _registered_roots(args)
+    reports = [_report(Path(name), args.layer, roots) for name in args.files]
     good = all(report["ok"] for report in reports)
     if args.json:
         say(canon.dumps({"ok": good, "files": reports}).decode(), sys.stdout)
@@ -73,35 +74,28 @@ def _check(args: argparse.Namespace) -> int:
     return 0 if good else 2
 
 
-def _report(path: Path) -> Report:
-    shown: Report = {"file": str(path), "ok": False}
+def _registered_roots(args: argparse.Namespace) -> Mapping[str, str] | None:
+    """Return the roots of the registered policy; None when none can be had."""
     try:
-        policy = load_policy(path).policy
+        config = load_config(places(config=args.config, state_dir=args.state_dir).config)
+        if config is None or config.policy is None:
+            return None
+        return load_policy(Path(config.policy.path)).policy.roots
+    except CounterfoilError:
+        return None
+
+
+def _report(path: Path, role: str | None, registered: Mapping[str, str] | None) -> Report:
+    shown: Report = {"file": str(path), "ok": False}
+    role = role or ("project" if path.name == PROJECT_FILE else "user")
+    try:
+        if role == "user":
+            policy = load_policy(path).policy
+        else:
+            policy = load_policy(path, roots=registered, layer=role).policy
         errors = check_examples(policy)
         shown |= {"digest": policy.digest, "rules": len(policy.rules), "ok": not errors}
     except PolicyError as error:
         errors = [error]
     faults = [{"source": one.source, "line": one.line, "message": one.detail} for one in errors]
     return shown | {"errors": faults}
-
-
-def _trust(args: argparse.Namespace) -> int:
-    where = places(config=args.config, state_dir=args.state_dir)
-    config = load_config(where.config)
-    if config is None or config.policy is None:
-        raise ConfigError(f"{where.config}: no policy is registered; run `counterfoil init`")
-    path = Path(os.path.abspath(args.file or config.policy.path))  # noqa: PTH100
-    policy = load_policy(path).policy
-    if (str(path), policy.digest) == (config.policy.path, config.policy.digest):
-        say(f"{path}: is registered as it is", sys.stdout)
-        return 0
-    check_apart(where, policy.roots)
-    for fault in check_examples(policy):
-        raise fault
-    confirm(
-        f"Register {path}\n  now  {policy.digest} ({len(policy.rules)} rules)\n"
-        f"  was  {config.policy.digest} ({config.policy.path})"
-    )
-    register(where, config.policy, path=str(path), digest=policy.digest)
-    say(f"registered {path}", sys.stdout)
-    return 0

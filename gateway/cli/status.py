@@ -39,8 +39,9 @@ def run(args: argparse.Namespace) -> int:
         require_served(options)
         judge = assemble_judge(options)
         judge.close()
-        shown["policy"] = judge.deciders[0].policy.digest
-        shown["roots"] = dict(judge.deciders[0].policy.roots)
+        shown["policy"] = judge.layers.digest
+        shown["layers"] = [layer.to_json() for layer in judge.layers.shown]
+        shown["roots"] = dict(judge.layers.main.policy.roots)
         state = peek(where.state_dir, keys.load(where.keys), log_settings(), judge.caller.scope)
         shown["taint"] = sorted(map(str, state.taint))
         shown["suspended"] = state.suspended
@@ -68,9 +69,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(value: Json) -> str:
     if isinstance(value, (list, tuple)):
-        return "; ".join(map(str, value)) or "none"
+        return "; ".join(map(_part, value)) or "none"
     if isinstance(value, dict):
         return "; ".join(f"{key}: {one}" for key, one in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def _part(value: Json) -> str:
+    return ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)

@@ -4,7 +4,8 @@ Own things are the files assembly names (policy, configuration, keys, log, state
 subtree, in any case, whether or not they exist), the command `counterfoil` by whatever path,
 `-m gateway` and `-m broker`, and the origins of its services. For a loopback service every
 spelling of loopback counts.
-Guarded files (:mod:`gateway.decide.guarded`) may be read, but neither written nor deleted.
+Guarded files (:mod:`gateway.decide.guarded`, and those assembly names) may be read, but neither
+written nor deleted.
 Protected paths are the policy's; any name of an object counts (see PathResource.also), and of a
 path that normalization refused any way to read its spelling.
 """
@@ -25,7 +26,7 @@ COMMAND: Final = "counterfoil"
 MODULES: Final = frozenset({"gateway", "broker"})
 
 _CHANGES: Final = frozenset({Operation.FS_WRITE, Operation.FS_DELETE})
-_GUARDED: Final = Caseless([covering(parse_path(text, {})) for text in GUARDED])
+_GUARDED: Final = tuple(covering(parse_path(text, {})) for text in GUARDED)
 
 
 class BuiltinDenies:
@@ -36,12 +37,12 @@ class BuiltinDenies:
         protected: Caseless,
         *,
         self_paths: Iterable[str],
+        guarded: Iterable[str] = (),
         forbidden_origins: Iterable[tuple[str, int]],
     ) -> None:
         self._protected = protected
-        self._own = Caseless(
-            [Glob(text=path, tokens=(nfc(path).rstrip("/"), Wild.SUBTREE)) for path in self_paths]
-        )
+        self._own = Caseless(list(map(_beneath, self_paths)))
+        self._guarded = Caseless([*_GUARDED, *map(_beneath, guarded)])
         origins = frozenset(forbidden_origins)
         self._origins = frozenset((_plain(host), port) for host, port in origins)
         self._loopback_ports = frozenset(port for host, port in origins if is_loopback(host))
@@ -67,7 +68,7 @@ class BuiltinDenies:
         return (
             isinstance(resource, PathResource)
             and resource.operation in _CHANGES
-            and _names(_GUARDED, resource)
+            and _names(self._guarded, resource)
         )
 
     def _runs_counterfoil(self, resource: CommandResource) -> bool:
@@ -109,6 +110,10 @@ def resolved(path: str, base: str = "") -> str:
         elif part not in {"", "."}:
             parts.append(part)
     return "/" + "/".join(parts)
+
+
+def _beneath(path: str) -> Glob:
+    return Glob(text=path, tokens=(nfc(path).rstrip("/"), Wild.SUBTREE))
 
 
 def _names(globs: Caseless, resource: PathResource) -> bool:

@@ -58,7 +58,8 @@ class Decide:
     """Judges actions under one policy; the same input always gives the same decision.
 
     `self_paths` are absolute paths of counterfoil's own files and directories (they need not
-    exist); `forbidden_origins` the (host, port) of its own services.
+    exist); `guarded` of files no act may change; `forbidden_origins` the (host, port) of its own
+    services.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Decide:
         policy: Policy,
         *,
         self_paths: Iterable[str] = (),
+        guarded: Iterable[str] = (),
         forbidden_origins: Iterable[tuple[str, int]] = (),
     ) -> None:
         self.policy = policy
@@ -76,7 +78,10 @@ class Decide:
             approval_timeout_s=policy.limits.approval_timeout_s,
         )
         self.builtin = BuiltinDenies(
-            policy.protected, self_paths=self_paths, forbidden_origins=forbidden_origins
+            policy.protected,
+            self_paths=self_paths,
+            guarded=guarded,
+            forbidden_origins=forbidden_origins,
         )
 
     def decide(self, action: Action, caller: Caller, state: SessionState) -> Decision:

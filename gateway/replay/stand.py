@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateway.assembly.build import Options, judge_of
+from gateway.assembly.layers import Layers
 from gateway.assembly.policies import MakeRoots, load_policy
 from gateway.decide.compile import Policy
 from gateway.model.decision import Decision
@@ -68,7 +69,7 @@ def standing(
         CounterfoilError: policy or configuration cannot be used.
     """
     loaded = load_policy(policy, roots=roots)
-    judge = judge_of(options, (loaded,))
+    judge = judge_of(options, Layers(main=loaded))
     try:
         yield Session(
             policy=loaded.policy,

@@ -1,6 +1,6 @@
 """What the pages show is true: policies and configurations load, the tests they name exist.
 
-A fence `yaml policy` is a whole policy, `yaml file=NAME` a file that lies beside it, `yaml config`
+A fence `yaml policy` is a whole policy, `yaml layer` one that narrows, `yaml file=NAME` a file that lies beside it, `yaml config`
 a configuration of the gateway, `toml broker` one of the broker.
 """
 
@@ -13,7 +13,9 @@ import pytest
 
 from broker.config import load
 from gateway.assembly.config import parse_config
+from gateway.assembly.policies import load_policy
 from gateway.cli.main import VERBS, main
+from gateway.decide.examples import check_examples
 from tests.repo.tree import ROOT, parsed
 
 DOCS = ROOT / "docs"
@@ -43,6 +45,14 @@ def test_every_policy_shown_can_be_used(tmp_path, body, capsys):
     assert status == 0, capsys.readouterr().err
 
 
+@pytest.mark.parametrize("body", _blocks("policy.md", "yaml layer"))
+def test_every_layer_shown_can_be_used(tmp_path, body):
+    path = tmp_path / ".counterfoil.yaml"
+    path.write_text(body, encoding="utf-8")
+    layer = load_policy(path, roots={"workspace": str(tmp_path)}, layer="project", beneath=True)
+    assert not check_examples(layer.policy)
+
+
 @pytest.mark.parametrize("body", _blocks("configuration.md", "yaml config"))
 def test_every_configuration_shown_can_be_used(body):
     assert parse_config(body.encode(), "configuration.md").version == 1
@@ -57,6 +67,7 @@ def test_every_broker_configuration_shown_can_be_used(tmp_path, body):
 
 def test_the_pages_show_some_of_each():
     assert len(_blocks("policy.md", "yaml policy")) > 5
+    assert _blocks("policy.md", "yaml layer")
     assert _blocks("configuration.md", "yaml config")
     assert _blocks("configuration.md", "toml broker")
 

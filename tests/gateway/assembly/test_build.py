@@ -124,7 +124,7 @@ def test_a_symlink_does_not_hide_that_state_lies_beneath_a_root(gate, tmp_path):
 def test_own_paths_are_named_as_spelled_and_as_they_are(gate):
     (gate.top / "alias").symlink_to(gate.state_dir)
     where = places(config=str(gate.config), state_dir=str(gate.top / "alias"))
-    found = own_paths(where, ())
+    found = own_paths(where)
     assert {str(gate.top / "alias"), str(gate.state_dir), str(gate.config.parent)} <= set(found)
 
 

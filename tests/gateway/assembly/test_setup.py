@@ -9,10 +9,11 @@ import pytest
 from gateway.assembly.config import PolicyRef, load_config
 from gateway.assembly.places import places
 from gateway.assembly.policies import load_policy
-from gateway.assembly.setup import initialize, register, starter_policy
+from gateway.assembly.setup import initialize, register, starter_policy, trust_project
 from gateway.errors import ConfigError
 
 OTHER = "policy-v1:sha256:" + "1" * 64
+THIRD = "policy-v1:sha256:" + "2" * 64
 
 
 @pytest.fixture
@@ -47,19 +48,19 @@ def test_the_starter_policy_is_the_shipped_one():
 
 def test_register_changes_path_and_digest_and_nothing_else(where, tmp_path):
     initialize(where, workspace=tmp_path / "ws", policy=None)
-    before = load_config(where.config).policy
+    before = load_config(where.config)
     text = where.config.read_text()
     register(where, before, path="/other.yaml", digest=OTHER)
     assert load_config(where.config).policy == PolicyRef(path="/other.yaml", digest=OTHER)
-    expected = text.replace(before.path, "/other.yaml").replace(before.digest, OTHER)
+    expected = text.replace(before.policy.path, "/other.yaml").replace(before.policy.digest, OTHER)
     assert where.config.read_text() == expected
     assert where.config.stat().st_mode & 0o777 == 0o600
 
 
 def test_register_refuses_a_spelling_it_does_not_know(where, tmp_path):
     initialize(where, workspace=tmp_path / "ws", policy=None)
-    before = load_config(where.config).policy
-    text = where.config.read_text().replace(f'"{before.path}"', f"'{before.path}'")
+    before = load_config(where.config)
+    text = where.config.read_text().replace(f'"{before.policy.path}"', f"'{before.policy.path}'")
     where.config.write_text(text)
     with pytest.raises(ConfigError, match="policy: write path:"):
         register(where, before, path="/other.yaml", digest=OTHER)
@@ -67,3 +68,20 @@ def test_register_refuses_a_spelling_it_does_not_know(where, tmp_path):
     where.config.unlink()
     with pytest.raises(ConfigError, match="No such file"):
         register(where, before, path="/other.yaml", digest=OTHER)
+
+
+def test_a_project_is_trusted_and_trusted_anew(where, tmp_path):
+    initialize(where, workspace=tmp_path / "ws", policy=None)
+    text = where.config.read_text()
+    for path, digest in [("/a/x.yaml", OTHER), ("/b/x.yaml", OTHER), ("/a/x.yaml", THIRD)]:
+        trust_project(where, load_config(where.config), path=path, digest=digest)
+    found = load_config(where.config)
+    assert {one.path: one.digest for one in found.projects} == {
+        "/a/x.yaml": THIRD,
+        "/b/x.yaml": OTHER,
+    }
+    assert where.config.read_text().startswith(text)
+    where.config.write_text(where.config.read_text().replace("projects:\n", "projects:  # mine\n"))
+    with pytest.raises(ConfigError, match="projects: write this there"):
+        trust_project(where, found, path="/c/x.yaml", digest=OTHER)
+    assert "/c/x.yaml" not in where.config.read_text()

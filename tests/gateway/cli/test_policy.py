@@ -1,4 +1,4 @@
-"""`policy check` on real files; `policy trust` by a person at a terminal only."""
+"""`policy check` on real files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import main
-from tests.support.gate import POLICY, ROOT, Door, Gate
-from tests.support.person import person
+from tests.support.gate import ROOT, Gate
 
 GOOD = """\
 version: 1
@@ -26,7 +25,6 @@ rules:
 ROOTLESS = (
     "version: 1\nrules: [{id: a, effect: allow, operations: [net.request], hosts: [a.example]}]\n"
 )
-CONFIRM = "Enter alone denies: "
 
 
 def run(*argv: str) -> int:
@@ -104,63 +102,26 @@ def test_what_is_wrong_is_told_where(
     assert word in capsys.readouterr().err
 
 
-def loosened(gate: Gate) -> None:
-    gate.write_policy(POLICY.replace("id: web, effect: allow", "id: web, effect: deny"))
-
-
-def test_an_edited_policy_denies_until_a_person_trusts_it(gate: Gate) -> None:
-    loosened(gate)
-    for name in ("python", "cli"):
-        for verb in ("check", "run"):
-            seen = getattr(Door(gate=gate, name=name), verb)("fs.read", path="src/a.py")
-            assert seen.verdict == ("deny", "builtin:fault", "policy_digest_mismatch")
-            assert "counterfoil policy trust" in seen.decision["message"]
-    assert gate.kinds() == []
-    with person(gate.argv("policy", "trust")) as one:
-        one.answer("yes", CONFIRM)
-        status, out, err = one.ended()
-    assert (status, out, err) == (0, f"registered {gate.policy}\n", "")
-    assert one.shown.count("policy-v1:sha256:") == 2
-    door = Door(gate=gate, name="cli")
-    assert door.check("fs.read", path="src/a.py").effect == "allow"
-    assert door.check("net.request", url="http://docs.example.com/").effect == "deny"
-    status, out, _ = gate.cli("policy", "trust")
-    assert (status, out) == (0, f"{gate.policy}: is registered as it is\n")
-
-
-def test_nobody_but_a_person_trusts(gate: Gate) -> None:
-    before = gate.config.read_bytes()
-    loosened(gate)
-    done = gate.process("policy", "trust", stdin=b"yes\n")
-    assert done.returncode == 2
-    assert b"approval_unavailable" in done.stderr
-    with person(gate.argv("policy", "trust")) as one:
-        one.answer("no", CONFIRM)
-        assert one.ended()[0] == 2
-    assert gate.config.read_bytes() == before
-
-
-def test_another_file_can_be_registered_and_a_broken_one_cannot(gate: Gate) -> None:
-    other = gate.write_policy(POLICY.replace("id: web", "id: net"), "other.yaml")
-    with person(gate.argv("policy", "trust", str(other))) as one:
-        one.answer("yes", CONFIRM)
-        assert one.ended()[0] == 0
-    assert str(other) in gate.config.read_text(encoding="utf-8")
-    seen = Door(gate=gate, name="python").check("net.request", url="http://docs.example.com/")
-    assert seen.decision["rule"] == "net"
-    examples = "operations: [fs.read, fs.list], examples: {match: [{tool: fs.write, params: {}}]}"
-    for text, word in [
-        ("version: 1\n", "rules: missing"),
-        (ROOTLESS, "roots: name at least one directory"),
-        (POLICY.replace("WORKSPACE", str(gate.top)), "lies beneath the root"),
-        (POLICY.replace("operations: [fs.read, fs.list]", examples), "example"),
-    ]:
-        broken = gate.write_policy(text, "broken.yaml")
-        status, _, err = gate.cli("policy", "trust", str(broken))
-        assert status == 2
-        assert word in err
-
-
-def test_nothing_is_trusted_before_init(tmp_path: Path) -> None:
-    words = ["--config", str(tmp_path / "c"), "--state-dir", str(tmp_path / "s")]
-    assert main(["policy", "trust", *words]) == 2
+def test_a_layer_is_judged_under_the_registered_roots(gate: Gate) -> None:
+    project = gate.workspace / ".counterfoil.yaml"
+    project.write_text(
+        "version: 1\ndefault: abstain\nroots: {workspace: .}\nrules:\n"
+        '  - {id: a, effect: deny, operations: [fs.read], resources: ["${workspace}/x"]}\n'
+    )
+    status, out, err = gate.cli("policy", "check", str(project))
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{project}: ok, 1 rules, policy-v1:")
+    for role, wanted in (("user", 2), ("managed", 0), ("narrowing", 0), ("project", 0)):
+        status, _, err = gate.cli("policy", "check", "--layer", role, str(project))
+        assert status == wanted
+        assert ("default: only a policy that narrows another may abstain" in err) is (wanted == 2)
+    project.write_text(project.read_text().replace("${workspace}", "${elsewhere}"))
+    status, _, err = gate.cli("policy", "check", str(project))
+    assert (status, "unknown variable `${elsewhere}` (known: home, workspace)" in err) == (2, True)
+    gate.config.unlink()
+    assert gate.cli("policy", "check", str(project))[0] == 2
+    project.write_text(project.read_text().replace("${elsewhere}", "${workspace}"))
+    assert gate.cli("policy", "check", str(project))[0] == 0
+    project.write_text(project.read_text().replace("roots: {workspace: .}\n", ""))
+    status, _, err = gate.cli("policy", "check", str(project))
+    assert (status, "roots: name at least one directory" in err) == (2, True)
