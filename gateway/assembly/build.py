@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gateway.approve.none import NoApprover
@@ -26,8 +26,10 @@ from gateway.assembly.places import Places, places, user_name
 from gateway.decide.engine import Decide
 from gateway.decide.layers import Layered
 from gateway.errors import ConfigError
+from gateway.execute.dry_run import DryRun
 from gateway.execute.stage import Execute
 from gateway.model.catalogue import RootPath
+from gateway.model.event import Event, Kind
 from gateway.model.ports import Approver, Decider
 from gateway.model.request import Caller
 from gateway.normalize.path import Guard, Roots
@@ -37,6 +39,7 @@ from gateway.observe.stage import Observe
 from gateway.pipeline import Pipeline
 from gateway.record import ids, keys
 from gateway.record.stage import open_log
+from gateway.record.writer import Log
 from gateway.record.writer import Settings as LogSettings
 
 if TYPE_CHECKING:  # HTTP and JWT libraries are loaded only where there is a broker
@@ -55,11 +58,19 @@ class Options:
     config: Config | None
     policy: str | None = None
     approver: str = "terminal"
+    dry_run: bool = False
 
     @property
     def level(self) -> str:
         """The level the operator configured."""
         return "embedded" if self.config is None else self.config.level
+
+    @property
+    def mode(self) -> str:
+        """The mode the operator configured; anyone may ask for a dry run."""
+        if self.dry_run:
+            return "dry-run"
+        return "enforce" if self.config is None else self.config.mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +91,24 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """A standing pipeline and who is asking. `close` gives everything back."""
+    """A standing pipeline and what it stands on."""
 
+    options: Options
+    judge: Judge
+    log: Log
     pipeline: Pipeline
-    caller: Caller
-    close: Callable[[], None]
+
+    @property
+    def caller(self) -> Caller:
+        """Who is asking."""
+        return self.judge.caller
+
+    def close(self) -> None:
+        """Give everything back; the log is synced."""
+        try:
+            self.judge.close()
+        finally:
+            self.log.close()
 
 
 def options_from(
@@ -94,6 +118,7 @@ def options_from(
     config: str | None,
     state_dir: str | None,
     approver: str = "terminal",
+    dry_run: bool = False,
 ) -> Options:
     """Find the places and read the configuration.
 
@@ -104,7 +129,12 @@ def options_from(
     if approver not in APPROVERS:
         raise ConfigError(f"approver: {approver!r} is not one of {', '.join(APPROVERS)}")
     return Options(
-        door=door, places=found, config=load_config(found.config), policy=policy, approver=approver
+        door=door,
+        places=found,
+        config=load_config(found.config),
+        policy=policy,
+        approver=approver,
+        dry_run=dry_run,
     )
 
 
@@ -118,18 +148,66 @@ def assemble(options: Options) -> Assembled:
         judge = assemble_judge(options)
         stack.callback(judge.close)
         log_keys = keys.load(options.places.keys)
-        log = stack.enter_context(open_log(options.places.state_dir, log_keys, log_settings()))
-        pipeline = Pipeline(
-            normalizer=judge.normalizer,
-            decider=judge.decider,
-            approver=APPROVERS[options.approver](),
-            recorder=log,
-            executor=Execute(api=_api(options)),
-            observer=Observe(),
-            new_id=new_id,
-            timer_ns=time.monotonic_ns,
-        )
-        return Assembled(pipeline=pipeline, caller=judge.caller, close=stack.pop_all().close)
+        log = open_log(options.places.state_dir, log_keys, log_settings(options.mode))
+        stack.enter_context(log)
+        standing = _standing(options, judge, log)
+        stack.pop_all()
+        return standing
+
+
+def reassemble(standing: Assembled) -> Assembled:
+    """Build everything but the log anew, from what configuration and policies say now.
+
+    The session goes on. What stood before is given back once the new is complete and recorded;
+    until then, and after any fault, it is as it was.
+
+    Raises:
+        CounterfoilError: the new cannot stand, or cannot be recorded.
+    """
+    before = standing.options
+    options = replace(before, config=load_config(before.places.config))
+    if options.level != before.level:
+        raise ConfigError(f"level: {before.level} became {options.level}: open the gate anew")
+    with ExitStack() as stack:
+        judge = assemble_judge(options)
+        stack.callback(judge.close)
+        judge = replace(judge, caller=replace(judge.caller, session=standing.caller.session))
+        after = _standing(options, judge, standing.log)
+        record_load(after, "loaded")
+        standing.log.settings = log_settings(options.mode)
+        stack.pop_all()
+    standing.judge.close()
+    return after
+
+
+def record_load(standing: Assembled, verdict: str, reason: str = "") -> None:
+    """Record that policies were taken anew (`loaded`), or why the old ones go on (`kept`).
+
+    Raises:
+        RecordError: the record could not be kept.
+    """
+    detail = {"verdict": verdict, "policy_digest": standing.judge.layers.digest, "reason": reason}
+    event = Event(
+        kind=Kind.POLICY_LOAD,
+        caller=standing.caller,
+        action_id=new_id(),
+        detail={name: value for name, value in detail.items() if value},
+    )
+    standing.log.append(event, sync=True)
+
+
+def _standing(options: Options, judge: Judge, log: Log) -> Assembled:
+    pipeline = Pipeline(
+        normalizer=judge.normalizer,
+        decider=judge.decider,
+        approver=APPROVERS[options.approver](),
+        recorder=log,
+        executor=DryRun() if options.mode == "dry-run" else Execute(api=_api(options)),
+        observer=Observe(),
+        new_id=new_id,
+        timer_ns=time.monotonic_ns,
+    )
+    return Assembled(options=options, judge=judge, log=log, pipeline=pipeline)
 
 
 def assemble_judge(options: Options) -> Judge:
@@ -159,7 +237,13 @@ def judge_of(options: Options, layers: Layers) -> Judge:
     return Judge(
         normalizer=Normalize(_normalize_settings(opened, layers, own, config)),
         deciders=tuple(
-            Decide(layer.policy, self_paths=own, guarded=guarded, forbidden_origins=origins)
+            Decide(
+                layer.policy,
+                self_paths=own,
+                guarded=guarded,
+                forbidden_origins=origins,
+                observe=options.mode == "observe",
+            )
             for layer in layers.all
         ),
         layers=layers,
@@ -210,9 +294,20 @@ def caller(options: Options, roots: Mapping[str, str]) -> Caller:
     )
 
 
-def log_settings() -> LogSettings:
-    """Return the settings of the log with the real clocks."""
-    return LogSettings(clock_ns=time.time_ns, mono_ns=time.monotonic_ns, random=os.urandom)
+def log_settings(mode: str = "enforce") -> LogSettings:
+    """Return the settings of the log with the real clocks; every record says the mode."""
+    return LogSettings(
+        clock_ns=time.time_ns, mono_ns=time.monotonic_ns, random=os.urandom, mode=mode
+    )
+
+
+def configured_mode(where: Places) -> str:
+    """Return the configured mode; without a usable configuration the gate denies, as in enforce."""
+    try:
+        config = load_config(where.config)
+    except ConfigError:
+        return "enforce"
+    return "enforce" if config is None else config.mode
 
 
 def new_id() -> str:

@@ -1,8 +1,8 @@
 """The operator's configuration file, strict: unknown keys and wrong types are refused by name.
 
-It says which level the gate stands at, which policy is registered under which digest, which
-projects' own policies a person trusts, which programs may be run beside those of the fixed path,
-which API operations exist, and who the broker is. It holds no secret.
+It says at which level and in which mode the gate stands, which policy is registered under which
+digest, which projects' own policies a person trusts, which programs may be run beside those of the
+fixed path, which API operations exist, and who the broker is. It holds no secret.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ class Config(_Strict):
 
     version: Literal[1]
     level: Literal["embedded", "same-user", "separate"] = "embedded"
+    mode: Literal["enforce", "observe", "dry-run"] = "enforce"
     policy: PolicyRef | None = None
     projects: Annotated[tuple[ProjectRef, ...], AfterValidator(_once)] = ()
     programs: dict[Name, AbsolutePath] = {}

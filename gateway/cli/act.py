@@ -88,7 +88,11 @@ def request_from(args: argparse.Namespace) -> ActionRequest:
 def options(args: argparse.Namespace) -> Options:
     """Return the options of the link from the command line."""
     return options_from(
-        door="cli", policy=args.policy, config=args.config, state_dir=args.state_dir
+        door="cli",
+        policy=args.policy,
+        config=args.config,
+        state_dir=args.state_dir,
+        dry_run=getattr(args, "dry_run", False),
     )
 
 
@@ -106,7 +110,8 @@ def answer(args: argparse.Namespace, *, execute: bool) -> tuple[ActionRequest, A
 
 def show_decision(decision: Decision) -> str:
     """Return one line for a person."""
-    where = f"{decision.operation} by {decision.rule} ({decision.reason})"
+    would = "" if decision.would is None else f", would {decision.would.word}"
+    where = f"{decision.operation} by {decision.rule} ({decision.reason}{would})"
     return f"{decision.effect.word}: {where}: {text.escape(decision.message)}"
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.assembly.build import log_settings
+from gateway.assembly.build import configured_mode, log_settings
 from gateway.assembly.places import Places, places
 from gateway.cli import act
 from gateway.cli.main import say
@@ -114,7 +114,9 @@ def _keygen(args: argparse.Namespace, where: Places) -> int:
 
 
 def _recover(args: argparse.Namespace, where: Places) -> int:
-    log, mended = recover(where.state_dir, keys.load(where.keys), log_settings())
+    log, mended = recover(
+        where.state_dir, keys.load(where.keys), log_settings(configured_mode(where))
+    )
     with log:
         size = log.replayed.size
     if args.json:

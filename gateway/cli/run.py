@@ -1,7 +1,7 @@
 """`counterfoil run`: take one act the whole road.
 
 Content goes to stdout, the decision to stderr. Exit status: 0 done, 2 denied, 1 usage or executed
-and failed.
+and failed. In mode dry-run, and with `--dry-run`, it ends like `check` does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from gateway.cli import act
 
 def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text: str) -> None:
     """Add the verb."""
-    act.add_act(verbs.add_parser("run", help=text, description=text))
+    parser = verbs.add_parser("run", help=text, description=text)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="decide and record, as `check` does; execute nothing"
+    )
+    act.add_act(parser)
 
 
 def run(args: argparse.Namespace) -> int:

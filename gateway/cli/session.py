@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         action_id=new_id(),
         detail={"cleared": [str(Taint.ATTEMPTED)], "reason": args.reason},
     )
-    with open_log(options.places.state_dir, log_keys, log_settings()) as log:
+    with open_log(options.places.state_dir, log_keys, log_settings(options.mode)) as log:
         log.append(event, sync=True)
     say("cleared", sys.stdout)
     return 0

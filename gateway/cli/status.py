@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from datetime import UTC, datetime
 
 from gateway.assembly.build import assemble_judge, log_settings
 from gateway.cli import act
@@ -14,9 +15,11 @@ from gateway.execute.grants import Grants
 from gateway.kit import canon
 from gateway.kit import text as texts
 from gateway.link.link import require_served
+from gateway.model.event import Kind
 from gateway.model.names import Json
 from gateway.record import keys
 from gateway.record.disk import Disk
+from gateway.record.read import Record, last
 from gateway.record.stage import peek
 from gateway.record.verify import verify
 
@@ -33,7 +36,11 @@ def run(args: argparse.Namespace) -> int:
     options = act.options(args)
     where = options.places
     disk = Disk(root=where.state_dir)
-    shown: dict[str, Json] = {"level": options.level, "config": str(where.config)}
+    shown: dict[str, Json] = {
+        "level": options.level,
+        "mode": options.mode,
+        "config": str(where.config),
+    }
     broken = False
     try:
         require_served(options)
@@ -49,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
         shown["log"] = f"{report.code.name.lower()}: {report.message}"
         shown["unresolved"] = len(report.unresolved)
         broken = bool(report.code) and report.records > 0
+        shown["reload"] = _reload(last(disk.log, Kind.POLICY_LOAD))
         now = int(time.time())
         grants = Grants(directory=where.state).load() if where.state.is_dir() else ()
         shown["grants"] = [
@@ -65,6 +73,16 @@ def run(args: argparse.Namespace) -> int:
         for name, value in shown.items():
             say(f"{name:10} {texts.escape(_text(value))}", sys.stdout)
     return 2 if broken else 0
+
+
+def _reload(record: Record | None) -> str:
+    if record is None:
+        return "never"
+    said = {"loaded": "loaded", "kept": "failed, the policies before it went on"}
+    verdict = record.get("detail", {}).get("verdict", "")
+    why = record.get("detail", {}).get("reason", "")
+    when = datetime.fromtimestamp(record.get("ts", 0) / 1_000_000, UTC)
+    return f"{said.get(verdict, 'unreadable')}{why and f' ({why})'}, {when:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _text(value: Json) -> str:

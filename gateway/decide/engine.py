@@ -45,13 +45,17 @@ _PATH_SHOWN: Final = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """The verdict over one resource, and the rule of the policy that gave it."""
+    """The verdict over one resource, and the rule of the policy that gave it.
+
+    `lifted`: it is a deny of the policy that mode observe let through.
+    """
 
     effect: Effect
     rule: str
     reason: str
     message: str
     by: CompiledRule | None = None
+    lifted: bool = False
 
 
 class Decide:
@@ -59,7 +63,7 @@ class Decide:
 
     `self_paths` are absolute paths of counterfoil's own files and directories (they need not
     exist); `guarded` of files no act may change; `forbidden_origins` the (host, port) of its own
-    services.
+    services. With `observe`, denies of the policy itself allow and say that they would have denied.
     """
 
     def __init__(
@@ -69,8 +73,10 @@ class Decide:
         self_paths: Iterable[str] = (),
         guarded: Iterable[str] = (),
         forbidden_origins: Iterable[tuple[str, int]] = (),
+        observe: bool = False,
     ) -> None:
         self.policy = policy
+        self._observe = observe
         self._rulings = {rule.id: _matched(rule) for rule in policy.rules}
         self._owed = Obligations(
             read_bytes=policy.limits.read_bytes,
@@ -90,7 +96,10 @@ class Decide:
         rulings = [ruling] if ruling is not None else []
         if not rulings:
             rulings = [self.rule_on(resource, caller, state) for resource in action.resources]
-        strictest = max(rulings, key=lambda ruling: ruling.effect)
+        if self._observe:
+            rulings = list(map(_lifted, rulings))
+        strictest = max(rulings, key=lambda ruling: (ruling.effect, ruling.lifted))
+        lifted = any(ruling.lifted for ruling in rulings)
         return Decision(
             effect=strictest.effect,
             rule=strictest.rule,
@@ -103,6 +112,7 @@ class Decide:
             labels=tuple(sorted(state.taint)),
             taint=self._taint(action),
             obligations=self.obligations(action.resources, rulings),
+            would=Effect.DENY if lifted and strictest.effect is not Effect.DENY else None,
         )
 
     def _taint(self, action: Action) -> frozenset[Taint]:
@@ -208,6 +218,14 @@ def _matched(rule: CompiledRule) -> Ruling:
     return Ruling(effect=rule.effect, rule=rule.id, reason="rule_match", message=message, by=rule)
 
 
+def _lifted(ruling: Ruling) -> Ruling:
+    """Let a deny of the policy through; built-in denies, asks and faults stay."""
+    if ruling.effect is not Effect.DENY or ruling.reason not in _POLICY_DENIES:
+        return ruling
+    message = f"Mode observe: this would be denied. {ruling.message}"
+    return replace(ruling, effect=Effect.ALLOW, message=message, lifted=True)
+
+
 def _protected(resource: PathResource) -> Ruling:
     how = (
         ""
@@ -252,6 +270,10 @@ _WHY: Final = {
     Outcome.TAINTED: "only in a session that has not touched a secret",
     Outcome.ERROR: "judging it failed; a fault never permits",
 }
+_POLICY_DENIES: Final = frozenset(
+    {"rule_match", "default_decision", "argument_missing", "taint_condition"}
+)
+"""Reasons of denies that a policy's author chose."""
 _MESSAGES: Final = {
     Effect.ALLOW: "Allowed by rule {rule}.",
     Effect.ASK: f"Rule {{rule}} wants a person to approve. {NO_CONSENT}",

@@ -85,10 +85,12 @@ class Layered:
     def decide(self, action: Action, caller: Caller, state: SessionState) -> Decision:
         """Return the strictest decision with the taint and obligations of all layers."""
         decisions = [decider.decide(action, caller, state) for decider in self._deciders]
-        strictest = max(decisions, key=lambda decision: decision.effect)
+        strictest = max(decisions, key=lambda one: (one.effect, one.would is not None))
+        lifted = any(decision.would is not None for decision in decisions)
         return replace(
             strictest,
             policy_digest=self._digest,
+            would=Effect.DENY if lifted and strictest.effect is not Effect.DENY else None,
             taint=frozenset(chain.from_iterable(decision.taint for decision in decisions)),
             obligations=_strictest([decision.obligations for decision in decisions]),
         )

@@ -6,12 +6,14 @@ be opened is an exception with a reason code; the door turns it into a deny.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
-from gateway.assembly.build import Assembled, Options, assemble
-from gateway.errors import CounterfoilError
+from gateway.assembly.build import Assembled, Options, assemble, reassemble, record_load
+from gateway.errors import CounterfoilError, RecordError
+from gateway.kit import faults
 from gateway.kit.closing import Closing
-from gateway.model.outcome import Answer
+from gateway.model.outcome import Answer, Reloaded
 from gateway.model.request import ActionRequest
 
 
@@ -32,6 +34,10 @@ class Link(Protocol):
         """Go the whole road."""
         ...
 
+    def reload(self) -> Reloaded:
+        """Take configuration and policies anew; when that fails, the old ones go on."""
+        ...
+
     def close(self) -> None:
         """Give everything back; the log is synced."""
         ...
@@ -48,8 +54,30 @@ class InProcess(Closing):
         return self.assembled.pipeline.check(request, self.assembled.caller)
 
     def run(self, request: ActionRequest) -> Answer:
-        """Go the whole road."""
+        """Go the whole road; in mode dry-run only as far as a check."""
+        if self.assembled.options.mode == "dry-run":
+            return self.check(request)
         return self.assembled.pipeline.run(request, self.assembled.caller)
+
+    def reload(self) -> Reloaded:
+        """Take configuration and policies anew; when that fails, the old ones go on.
+
+        Either way it is recorded; what cannot be recorded is not loaded.
+        """
+        try:
+            self.assembled = reassemble(self.assembled)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the old ones go on
+            reason, message = faults.code(error), faults.said(error)
+        else:
+            return Reloaded(ok=True, digest=self.digest)
+        with suppress(RecordError):  # then the log is what is at fault, and says so at every act
+            record_load(self.assembled, "kept", reason)
+        return Reloaded(ok=False, digest=self.digest, reason=reason, message=message)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the effective policy."""
+        return self.assembled.judge.layers.digest
 
     def close(self) -> None:
         """Give everything back; the log is synced."""

@@ -33,6 +33,7 @@ class Decision:
     `taint`: what this decision adds to the session (`attempted` when a protected path was named).
     `policy_digest`: the effective policy it was made under. `labels`: the session's taint words.
     `state_version`: the session state it was made under; an intent is recorded only under the same.
+    `would`: in mode observe, the effect that mode enforce would have given; else None.
     """
 
     effect: Effect
@@ -48,6 +49,7 @@ class Decision:
     obligations: Obligations = field(default_factory=Obligations)
     decide_us: int = 0
     state_version: int = 0
+    would: Effect | None = None
 
     @classmethod
     def fault(cls, action: Action, reason: str, message: str = "") -> Decision:
@@ -74,8 +76,8 @@ class Decision:
         return replace(self, effect=Effect.ALLOW, reason=reason, message=REASONS[reason])
 
     def to_json(self) -> dict[str, Json]:
-        """Return the contract of DESIGN.md section 5, plus `policy_digest`."""
-        return {
+        """Return the contract of DESIGN.md section 5, plus `policy_digest` and a set `would`."""
+        shown: dict[str, Json] = {
             "decision": self.effect.word,
             "rule": self.rule,
             "reason": self.reason,
@@ -87,3 +89,4 @@ class Decision:
             "labels": list(self.labels),
             "decide_us": self.decide_us,
         }
+        return shown if self.would is None else {**shown, "would": self.would.word}

@@ -27,11 +27,25 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reloaded:
+    """What came of taking configuration and policies anew.
+
+    `digest`: the effective policy that counts from now on. When `ok` is False it is the one that
+    counted before (empty when none did), and `reason` and `message` say why.
+    """
+
+    ok: bool
+    digest: str
+    reason: str = "done"
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a door gives back: the decision, and, if it was executed, what came of it.
 
-    `result` is None when nothing was executed; then `decision.effect` is DENY (or ASK for a
-    check). `action_id` names the record.
+    `result` is None when nothing was executed: a deny, a check, a dry run. `action_id` names the
+    record.
     """
 
     decision: Decision

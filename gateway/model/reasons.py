@@ -91,6 +91,7 @@ REASONS: Final[dict[str, str]] = {
     "executor_unavailable": "nothing here can execute this kind of act",
     "sandbox_unavailable": "the rule demands a sandbox tier that is not there",
     "changed_since_decision": "what would be used is no longer what was decided",
+    "dry_run": "the mode is dry-run, so nothing is executed",
     "done": "executed",
     "timeout": "the act did not end in time and was stopped",
     "exit_status": "the command ended with a status other than 0",

@@ -44,8 +44,8 @@ PUBLIC_DATA: Final = frozenset(
         "signal",
     }
 )
-# What of `Event.detail` may: codes, who answered, the reason a person gave for a clearing.
-PUBLIC_DETAIL: Final = frozenset({"verdict", "approver", "reason"})
+# What of `Event.detail` may: codes, digests, who answered, why a person cleared a session.
+PUBLIC_DETAIL: Final = frozenset({"verdict", "approver", "reason", "policy_digest"})
 PUBLIC_CHARS: Final = 256
 
 Fields = dict[str, Json]
@@ -117,6 +117,8 @@ def _decision(event: Event) -> Fields:
         "policy_digest": decision.policy_digest,
         "decide_us": decision.decide_us,
     }
+    if decision.would is not None:
+        made["would"] = decision.would.word
     if decision.labels:
         made["labels"] = list(decision.labels)
     return made

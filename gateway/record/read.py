@@ -37,6 +37,12 @@ def tail(log: Path, count: int) -> list[Record]:
     return list(deque(records(log), maxlen=count))
 
 
+def last(log: Path, kind: str) -> Record | None:
+    """Return the last record of a kind."""
+    found = deque((one for one in records(log) if one.get("kind") == kind), maxlen=1)
+    return found[0] if found else None
+
+
 def summary(log: Path) -> dict[str, Json]:
     """Count records by kind, decisions by effect, operation and reason."""
     kinds: Counter[str] = Counter()

@@ -52,6 +52,7 @@ class Settings:
     mono_ns: Callable[[], int]
     random: Callable[[int], bytes]
     level: str = "embedded"
+    mode: str = "enforce"
     lock_timeout_s: float = 5.0
     segment_bytes: int = 64 * 1024 * 1024
 
@@ -180,6 +181,7 @@ class Log(Closing):
             "mono": self.settings.mono_ns() // 1000,
             "writer": self._writer,
             "level": self.settings.level,
+            "mode": self.settings.mode,
             "prev": self.replayed.prev,
             **made,
         }

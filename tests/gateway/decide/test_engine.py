@@ -236,3 +236,35 @@ def test_a_denial_says_which_rules_are_open_and_an_ask_that_silence_is_no_consen
 def test_a_justification_is_part_of_the_message() -> None:
     judge = decider(rule("no", "deny", "fs.read", justification="Ask the data team."))
     assert decide(judge, file("/a")).message == "Denied by rule no. Ask the data team."
+
+
+def test_observe_lifts_the_policys_deny_of_one_resource_and_nothing_of_another() -> None:
+    rules = (
+        rule("no", "deny", "fs.read", resources=["/ws/no"]),
+        rule("ask", "ask", "fs.read", resources=["/ws/ask"]),
+        rule("all", "allow", "fs.read", resources=["/ws/**"]),
+    )
+    one = Decide(build.policy(*rules), observe=True)
+    for other, effect, said_rule in (
+        (file("/ws/ok"), "allow", "no"),
+        (file("/ws/ask"), "ask", "ask"),
+        (file("/ws/linked", links=2), "deny", "builtin:hardlink"),
+    ):
+        decision = one.decide(act(file("/ws/no"), other), ALICE, CLEAN)
+        assert (decision.effect.word, decision.rule) == (effect, said_rule)
+        assert (decision.would is Effect.DENY) is (effect != "deny")
+    assert one.decide(act(file("/ws/ok")), ALICE, CLEAN).would is None
+    plain = Decide(build.policy(*rules)).decide(act(file("/ws/no")), ALICE, CLEAN)
+    assert (plain.effect, plain.would) == (Effect.DENY, None)
+
+
+def test_observe_lifts_no_erroring_rule() -> None:
+    judge = decider(rule("bad", "allow", "fs.read"))
+
+    def broken(*_: object) -> Any:
+        raise ZeroDivisionError
+
+    spoiled = replace(judge.policy.rules[0], conditions=(("operations", broken),))
+    one = Decide(replace(judge.policy, rules=(spoiled,)), observe=True)
+    decision = one.decide(act(file("/a")), ALICE, CLEAN)
+    assert (decision.effect, decision.reason) == (Effect.DENY, "internal_error")

@@ -25,6 +25,12 @@ def test_the_last_records_in_order_across_segments(log: Path) -> None:
     assert read.tail(log, 0) == []
 
 
+def test_the_last_of_a_kind(log: Path) -> None:
+    assert read.last(log, "outcome") == read.tail(log, 1)[0]
+    assert read.last(log, "denied") == read.tail(log, 3)[0]
+    assert read.last(log, "policy.load") is None
+
+
 def test_counts(log: Path) -> None:
     counted = read.summary(log)
     assert counted["records"] == 5

@@ -68,7 +68,9 @@ def rich_events() -> Iterator[Event]:
     resources = tuple(make("value") for make in RESOURCES.values())
     assert {type(one) for one in resources} == set(get_args(Resource))
     act = replace(action(), resources=resources, request_id="r", tool="shell.run")
-    judged = replace(decision(act), labels=("attempted",), taint=frozenset(Taint))
+    judged = replace(
+        decision(act), labels=("attempted",), taint=frozenset(Taint), would=Effect.DENY
+    )
     whole = Event(
         kind=Kind.DENIED,
         caller=replace(caller(), agent="helper"),
@@ -95,6 +97,7 @@ def rich_events() -> Iterator[Event]:
         "verdict": "approval_granted",
         "approver": "bob",
         "reason": "seen",
+        "policy_digest": "policy-v1:sha256:0",
         "cleared": ["attempted"],
     }
     yield replace(whole, kind=Kind.SESSION_CLEAR, detail=detail)
