@@ -81,6 +81,7 @@ def _question(question: Question) -> Iterator[str]:
         "reason": decision.reason,
         "meaning": REASONS.get(decision.reason, "unknown reason"),
         "message": decision.message,
+        "rides on it": decision.obligations.approval,
         "session taint": " ".join(decision.labels) or "none",
         "this act taints": " ".join(sorted(decision.taint)) or "no",
         "user": caller.user,

@@ -2,8 +2,9 @@
 
 - It opens /dev/tty; standard input belongs to the agent and is never read. No controlling
   terminal, a terminal that hung up, or one whose foreground belongs to another job: `UNAVAILABLE`.
-- Only `yes` followed by Enter approves. Anything else denies; so does end of input. Ctrl-C
-  withdraws the question (`CANCELLED`).
+- Only `yes` followed by Enter approves; where much rides on the answer, only the four digits that
+  this question shows. Anything else denies; so does end of input. Ctrl-C withdraws the question
+  (`CANCELLED`).
 - What was typed before the prompt, and in the first half second after the text was shown, is
   thrown away. An Enter that arrives in one burst with other input was pasted or programmed, and
   does not approve.
@@ -25,6 +26,7 @@ import contextlib
 import fcntl
 import os
 import pwd
+import secrets
 import select
 import signal
 import struct
@@ -48,7 +50,8 @@ _ENTER: Final = b"\r\n"
 _ERASE: Final = b"\x7f\x08"
 _CTRL_C: Final = 3
 _CTRL_D: Final = 4
-_PROMPT: Final = "Type yes and press Enter to approve; Enter alone denies: "
+YES: Final = "yes"
+_PROMPT: Final = "Type {word} and press Enter to approve; Enter alone denies: "
 _MORE: Final = "-- page {page} of {pages}: Enter shows the next, anything else denies --"
 _ENDINGS: Final = {
     Verdict.APPROVED: "approved",
@@ -72,26 +75,30 @@ class Terminal:
 
     monotonic: Callable[[], float] = time.monotonic
     device: str = "/dev/tty"
+    randbelow: Callable[[int], int] = secrets.randbelow
 
     def ask(self, question: Question) -> ApprovalAnswer:
         """Show the question and wait for the person, until the deadline at most."""
-        return _answer(question, self.confirm(render(question), timeout_s=question.timeout_s))
+        high = question.decision.obligations.approval == "high"
+        word = f"{self.randbelow(10_000):04}" if high else YES
+        shown = render(question)
+        return _answer(question, self.confirm(shown, timeout_s=question.timeout_s, word=word))
 
-    def confirm(self, text: str, *, timeout_s: float) -> Verdict:
-        """Show a text whose values are escaped already, and wait for the person."""
+    def confirm(self, text: str, *, timeout_s: float, word: str = YES) -> Verdict:
+        """Show a text whose values are escaped already, and wait for the person to type `word`."""
         deadline = self.monotonic() + timeout_s
         try:
             fd = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:
             return Verdict.UNAVAILABLE
         try:
-            return self._alone(fd, text, deadline)
+            return self._alone(fd, text, deadline, word)
         except (OSError, termios.error):
             return Verdict.UNAVAILABLE
         finally:
             os.close(fd)
 
-    def _alone(self, fd: int, text: str, deadline: float) -> Verdict:
+    def _alone(self, fd: int, text: str, deadline: float, word: str) -> Verdict:
         """Have the terminal to itself, raw, in the foreground; put everything back afterwards."""
         if os.tcgetpgrp(fd) != os.getpgrp():
             return Verdict.UNAVAILABLE
@@ -106,7 +113,7 @@ class Terminal:
             stack.enter_context(_raw(fd))
             screen = _Screen(fd=fd, monotonic=self.monotonic, deadline=deadline)
             try:
-                verdict = _converse(screen, text)
+                verdict = _converse(screen, text, word)
             except _Ended as ended:
                 verdict = ended.verdict
             except KeyboardInterrupt:
@@ -115,7 +122,7 @@ class Terminal:
             return verdict
 
 
-def _converse(screen: _Screen, text: str) -> Verdict:
+def _converse(screen: _Screen, text: str, word: str) -> Verdict:
     columns, rows = screen.size()
     lines = [piece for line in text.splitlines() for piece in wrap(line, columns)]
     room = max(rows - 2, 1)
@@ -129,9 +136,9 @@ def _converse(screen: _Screen, text: str) -> Verdict:
                 return Verdict.DENIED
             screen.write("\n")
     while True:
-        screen.write(_PROMPT)
+        screen.write(_PROMPT.format(word=word))
         typed = screen.line()
-        if typed.text != "yes":
+        if typed.text != word:
             return Verdict.DENIED
         if not typed.pasted:
             return Verdict.APPROVED

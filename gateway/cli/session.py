@@ -1,7 +1,8 @@
 """`counterfoil session`: what the log says about this user and workspace, and clearing it.
 
-`show` prints taint and where it came from. `clear` takes `attempted` away, for a person at a
-terminal only, with a reason that is recorded; `exposed` stays: what came back cannot be unseen.
+`show` prints taint and where it came from, and what rules with limits have let through. `clear`
+takes `attempted` away, `clear --usage` lets the limits count from nothing again: for a person at a
+terminal only, with a reason that is recorded. `exposed` stays: what came back cannot be unseen.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from gateway.model.event import Event, Kind
 from gateway.model.names import Json, Taint
 from gateway.record import keys
 from gateway.record.stage import open_log, peek
+from gateway.record.state import USAGE
 
 MAX_REASON = 200
+_ATTEMPTED = (str(Taint.ATTEMPTED), "taint `attempted`")
+_USAGE = (USAGE, "usage of limits")
 
 
 def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text: str) -> None:
@@ -29,6 +33,9 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = actions.add_parser("show", help="show taint and where it came from")
     clear = actions.add_parser("clear", help="take the taint `attempted` away; asks you")
+    clear.add_argument(
+        "--usage", action="store_true", help="instead: what rules with limits have let through"
+    )
     clear.add_argument("--reason", required=True, help=f"at most {MAX_REASON} characters, recorded")
     for one in (show, clear):
         act.add_places(one)
@@ -49,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
             "taint": sorted(map(str, state.taint)),
             "suspended": state.suspended,
             "sources": [{"taint": word, "action_id": source} for word, source in state.sources],
+            "usage": {
+                rule: {"count": used.count, "bytes": used.bytes}
+                for rule, used in state.usage.items()
+            },
         }
         if args.json:
             say(canon.dumps(whole).decode(), sys.stdout)
@@ -57,19 +68,22 @@ def run(args: argparse.Namespace) -> int:
         say(f"taint: {', '.join(sorted(state.taint)) or 'none'}", sys.stdout)
         for word, source in state.sources:
             say(f"  {word} since act {source}", sys.stdout)
+        for rule, used in state.usage.items():
+            say(f"limits of {rule}: {used.count} acts, {used.bytes} bytes used", sys.stdout)
         return 0
     if not 0 < len(args.reason) <= MAX_REASON:
         say(f"--reason: 1 to {MAX_REASON} characters", sys.stderr)
         return 1
-    if Taint.ATTEMPTED not in state.taint:
-        say("nothing to clear: the session has no taint `attempted`", sys.stdout)
+    word, what = _USAGE if args.usage else _ATTEMPTED
+    if not (state.usage if args.usage else Taint.ATTEMPTED in state.taint):
+        say(f"nothing to clear: the session has no {what}", sys.stdout)
         return 0
-    confirm(f"Clear the taint `attempted` of {judge.caller.scope}? Reason: {args.reason}")
+    confirm(f"Clear the {what} of {judge.caller.scope}? Reason: {args.reason}")
     event = Event(
         kind=Kind.SESSION_CLEAR,
         caller=judge.caller,
         action_id=new_id(),
-        detail={"cleared": [str(Taint.ATTEMPTED)], "reason": args.reason},
+        detail={"cleared": [word], "reason": args.reason},
     )
     with open_log(options.places.state_dir, log_keys, log_settings(options.mode)) as log:
         log.append(event, sync=True)

@@ -2,7 +2,9 @@
 
 A list is judged element by element: an allow needs every element, a deny needs one. An object
 where a plain value is wanted fails an allow and meets a deny. Numbers and booleans are never equal
-to each other. A missing argument denies unless the constraint says `optional`.
+to each other. A missing argument denies unless the constraint says `optional`. Where a path
+(:mod:`gateway.decide.argument_path`) leads to several values, an allow needs all of them and a
+deny one.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from gateway.decide.conditions import Condition, Outcome, said
+from gateway.decide.argument_path import Found, Steps, is_list, select
+from gateway.decide.conditions import Condition, Outcome
 from gateway.decide.glob import Caseless, Exact, Glob, fold
 from gateway.decide.schema import Constraint, Scalar
 from gateway.model.names import Effect, Json
@@ -21,48 +24,57 @@ from gateway.model.session import SessionState
 Check: TypeAlias = Callable[[Json], bool]
 
 
-def _is_list(value: Json) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
 _TYPES: Final[Mapping[str, Check]] = {
     "string": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
     "boolean": lambda value: isinstance(value, bool),
-    "array": _is_list,
+    "array": is_list,
     "object": lambda value: isinstance(value, Mapping),
 }
 
 
 def arguments(
-    constraints: Mapping[str, Constraint], under: Mapping[str, Sequence[Glob]], effect: Effect
+    constraints: Mapping[Steps, Constraint],
+    under: Mapping[Steps, Sequence[Glob]],
+    effect: Effect,
 ) -> Condition:
     """Every constrained argument is there and is what its constraint says.
 
     `under` has the globs of each constraint's `under`, variables filled in and covering all
     beneath.
     """
-    checks = {
-        name: _checks(constraint, under.get(name), effect)
-        for name, constraint in constraints.items()
-    }
-    optional = {name for name, constraint in constraints.items() if constraint.optional}
+    deny = effect is Effect.DENY
+    checks = [
+        (steps, _checks(constraint, under.get(steps), effect), constraint.optional)
+        for steps, constraint in constraints.items()
+    ]
 
     def test(resource: Resource, _caller: Caller, _state: SessionState) -> Outcome:
         if not isinstance(resource, (ApiResource, McpResource)):
             return Outcome.FAILS
-        missing = False
-        for name, wanted in checks.items():
-            if name not in resource.arguments:
-                missing = missing or name not in optional
-                continue
-            value = resource.arguments[name]
-            if not all(check(value) for check in wanted):
-                return Outcome.FAILS
-        return Outcome.MISSING if missing else said(True)
+        kept = Outcome.HOLDS
+        for steps, wanted, optional in checks:
+            outcome = _judge(select(steps, resource.arguments), wanted, deny=deny)
+            if outcome is Outcome.FAILS:
+                return outcome
+            if outcome is Outcome.MISSING and not optional:
+                kept = outcome
+        return kept
 
     return "arguments", test
+
+
+def _judge(found: Found, wanted: Sequence[Check], *, deny: bool) -> Outcome:
+    """One value is enough for a deny, and so is one that cannot be judged; an allow needs all."""
+    passes = (all(check(value) for check in wanted) for value in found.values)
+    if deny:
+        if found.misfit or any(passes):
+            return Outcome.HOLDS
+        return Outcome.MISSING if found.missing else Outcome.FAILS
+    if found.misfit or not all(passes):
+        return Outcome.FAILS
+    return Outcome.MISSING if found.missing else Outcome.HOLDS
 
 
 def _checks(
@@ -72,8 +84,8 @@ def _checks(
     checks: list[Check] = []
     if constraint.type is not None:
         checks.append(_TYPES[constraint.type])
-    if constraint.max_length is not None:
-        checks.append(_short(constraint.max_length, deny=deny))
+    if constraint.max_length is not None or constraint.min_length is not None:
+        checks.append(_long(constraint.min_length or 0, constraint.max_length, deny=deny))
     scalars: list[Check] = []
     if under is not None:
         scalars.append(_under(under, deny=deny))
@@ -144,9 +156,11 @@ def _contains_none(parts: Sequence[str], *, deny: bool) -> Check:
     return test
 
 
-def _short(limit: int, *, deny: bool) -> Check:
+def _long(low: int, high: int | None, *, deny: bool) -> Check:
     def test(value: Json) -> bool:
-        return len(value) <= limit if isinstance(value, (str, Sequence)) else deny
+        if not isinstance(value, (str, Sequence)):
+            return deny
+        return low <= len(value) and (high is None or len(value) <= high)
 
     return test
 

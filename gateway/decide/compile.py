@@ -23,9 +23,11 @@ from gateway.decide.glob import (
     regex,
 )
 from gateway.decide.index import Index, Key, Keys, build, glob_key
+from gateway.decide.limits import limits
 from gateway.decide.parse import Place, PolicyDocument
 from gateway.decide.resolve import Resolver
 from gateway.decide.schema import ABSTAIN, Authority, Limits, Rule
+from gateway.decide.when import WhenError, when
 from gateway.kit import canon
 from gateway.model.names import COMMAND_OPERATIONS, Effect, Json, Operation
 from gateway.model.request import Caller
@@ -197,6 +199,8 @@ class _Compiler:
 
     def rule(self, rule: Rule, place: Place) -> CompiledRule:
         effect = Effect[rule.effect.upper()]
+        if rule.audit is not None and self.layer:
+            place.at("audit").fail("only the policy that decides says what the record keeps")
         globs = self.resolver.globs(rule.resources or (), place.at("resources"))
         try:
             made = tuple(self.conditions(rule, place, effect))
@@ -212,7 +216,7 @@ class _Compiler:
         )
 
     def conditions(self, rule: Rule, place: Place, effect: Effect) -> Iterator[Condition]:
-        """Cheap ones first; the taint last, so that explain shows what else would match."""
+        """Cheap ones first; those that deny last, so that explain shows what else would match."""
         yield conditions.operations(rule.operations)
         if (
             effect is not Effect.DENY
@@ -227,6 +231,13 @@ class _Compiler:
             value = getattr(rule, name)
             if value is not None:
                 yield make(self.resolver, value, place.at(name), effect)
+        if rule.limits is not None:
+            yield limits(rule.limits, in_layer(self.layer, rule.id))
+        if rule.when is not None:
+            try:
+                yield when(rule.when)
+            except WhenError as error:
+                place.at("when").fail(str(error))
 
     def directories(self, rule: Rule, place: Place, effect: Effect) -> tuple[Glob, ...]:
         """Return where a rule's commands may run; exact ones in the first root, unless it says."""
@@ -291,7 +302,7 @@ class _Compiler:
         shown: dict[str, Json] = model.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude={"examples"}
         )
-        for name in ("programs", "hosts", "servers", "tools", "identities"):
+        for name in ("programs", "hosts", "servers", "tools", "uris", "identities"):
             if getattr(model, name) is not None:
                 shown[name] = list(self.resolver.expand(getattr(model, name), place.at(name)))
         directories = self.directories(model, place, rule.effect)
@@ -301,9 +312,7 @@ class _Compiler:
             shown["resources"] = [regex(glob.tokens) for glob in rule.globs]
         under = self.resolver.under(model.arguments or {}, place.at("arguments"))
         if under:
-            shown["under"] = {
-                name: [regex(glob.tokens) for glob in globs] for name, globs in under.items()
-            }
+            shown["under"] = [[regex(glob.tokens) for glob in globs] for globs in under.values()]
         return shown
 
 
@@ -314,6 +323,7 @@ _CONDITIONS: Final[tuple[tuple[str, _Make], ...]] = (
     ("programs", lambda r, v, p, e: conditions.programs(r.expand(v, p), e)),
     ("commands", lambda _r, v, _p, e: conditions.commands(v, e)),
     ("resources", lambda r, v, p, e: conditions.resources(r.globs(v, p), e)),
+    ("schemes", lambda _r, v, _p, _e: conditions.schemes(v)),
     ("hosts", lambda r, v, p, _e: conditions.hosts(r.hosts(v, p))),
     ("methods", lambda _r, v, _p, _e: conditions.methods(v)),
     ("ports", lambda _r, v, _p, _e: conditions.ports(v)),
@@ -325,7 +335,8 @@ _CONDITIONS: Final[tuple[tuple[str, _Make], ...]] = (
         "memory",
         lambda _r, v, _p, e: conditions.memory(v.scope, v.sensitivity, v.max_bytes, e),
     ),
-    ("arguments", lambda r, v, p, e: arguments(v, r.under(v, p), e)),
+    ("uris", lambda r, v, p, e: conditions.mcp_names("uris", r.names(v, p), e)),
+    ("arguments", lambda r, v, p, e: arguments(r.arguments(v, p), r.under(v, p), e)),
     ("taint_any", lambda _r, v, _p, _e: conditions.taint_any(v)),
     ("taint", lambda _r, _v, _p, _e: conditions.taint_none()),
 )

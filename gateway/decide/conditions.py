@@ -15,7 +15,13 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from gateway.decide.glob import Caseless, Exact, Glob, fold
-from gateway.model.names import COMMAND_OPERATIONS, Effect, Operation
+from gateway.model.names import (
+    COMMAND_OPERATIONS,
+    MEMORY_SCOPES,
+    MEMORY_SENSITIVITIES,
+    Effect,
+    Operation,
+)
 from gateway.model.request import Caller
 from gateway.model.resource import (
     ApiResource,
@@ -36,16 +42,20 @@ class Outcome(Enum):
     FAILS = "fails"
     MISSING = "argument_missing"
     TAINTED = "taint_condition"
+    RATE = "rate_exceeded"
+    BUDGET = "budget_exceeded"
+    WHEN_FALSE = "when_false"
+    WHEN_ERROR = "when_error"
     ERROR = "internal_error"
 
 
-DENIES: Final = frozenset({Outcome.MISSING, Outcome.TAINTED, Outcome.ERROR})
+DENIES: Final = frozenset(Outcome) - {Outcome.HOLDS, Outcome.FAILS}
 
 Test: TypeAlias = Callable[[Resource, Caller, SessionState], Outcome]
 Condition: TypeAlias = tuple[str, Test]
 
-SCOPES: Final = {"session": 0, "project": 1, "global": 2}
-SENSITIVITIES: Final = {"low": 0, "medium": 1, "high": 2}
+SCOPES: Final = {word: place for place, word in enumerate(MEMORY_SCOPES)}
+SENSITIVITIES: Final = {word: place for place, word in enumerate(MEMORY_SENSITIVITIES)}
 
 
 def said(holds: bool) -> Outcome:  # noqa: FBT001  # the one place where a bool becomes a verdict
@@ -171,6 +181,14 @@ def methods(names: Iterable[str]) -> Condition:
     )
 
 
+def schemes(names: Iterable[str]) -> Condition:
+    """Hold if the scheme is one of these."""
+    wanted = frozenset(names)
+    return "schemes", lambda resource, _caller, _state: said(
+        isinstance(resource, UrlResource) and resource.scheme in wanted
+    )
+
+
 def ports(numbers: Iterable[int]) -> Condition:
     """Hold if the port is one of these."""
     wanted = frozenset(numbers)
@@ -205,7 +223,7 @@ def api(audience: str, names: Iterable[str], scope: str | None) -> Condition:
 
 
 def mcp_names(key: str, globs: Sequence[Glob], effect: Effect) -> Condition:
-    """Hold if the server (`servers`) or the tool (`tools`) is one of these."""
+    """Hold if the server (`servers`), the tool (`tools`) or the URI (`uris`) is one of these."""
     compiled = Caseless(globs) if effect is Effect.DENY else Exact(globs)
 
     def test(resource: Resource, _caller: Caller, _state: SessionState) -> Outcome:

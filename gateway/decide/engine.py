@@ -8,26 +8,32 @@ Order, each step can only make the verdict stricter:
 4. for each resource: any matching deny; else the first matching allow or ask in file order; else
    the policy's default, which `unknown` never reaches;
 5. a file with more than one name denies unless the matching rule accepts hard links.
+A rule that matches and whose constrained argument is missing, whose taint, limits or `when` do not
+hold, or that cannot be judged, denies; no later rule is asked.
 The act takes the strictest verdict; the first resource that has it is the one reported. Naming a
 protected path taints the session as `attempted`, whatever else is decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.decide.builtin import BuiltinDenies
 from gateway.decide.compile import CompiledRule, Policy, in_layer
 from gateway.decide.conditions import DENIES, Outcome
+from gateway.decide.limits import sent
+from gateway.decide.schema import Rule
 from gateway.model.action import Action
 from gateway.model.decision import Decision, Obligations
 from gateway.model.names import EGRESS_OPERATIONS, Effect, Operation, Taint
+from gateway.model.plan import RunCompound
 from gateway.model.request import Caller
 from gateway.model.resource import CommandResource, PathResource, Resource
 from gateway.model.session import SessionState
 
+APPROVALS: Final = ("low", "medium", "high")
 DEFAULT: Final = "default"
 NO_CONSENT: Final = "No answer is not consent."
 BEFORE_RULES: Final = (
@@ -39,6 +45,8 @@ BEFORE_RULES: Final = (
     "builtin:taint",
 )
 """What is asked before any rule, in this order."""
+_UNSAID: Final = "medium"  # how much rides on an ask that does not say
+_NOTHING: Final[Mapping[str, int]] = {}
 _SHOWN: Final = 3
 _PATH_SHOWN: Final = 512
 
@@ -78,11 +86,14 @@ class Decide:
         self.policy = policy
         self._observe = observe
         self._rulings = {rule.id: _matched(rule) for rule in policy.rules}
+        self._limited = any(rule.model.limits is not None for rule in policy.rules)
+        self._plain = not any(map(_owes, policy.rules))
         self._owed = Obligations(
             read_bytes=policy.limits.read_bytes,
             call_timeout_s=policy.limits.call_timeout_s,
             approval_timeout_s=policy.limits.approval_timeout_s,
         )
+        self._asked = replace(self._owed, approval=_UNSAID)
         self.builtin = BuiltinDenies(
             policy.protected,
             self_paths=self_paths,
@@ -112,6 +123,7 @@ class Decide:
             labels=tuple(sorted(state.taint)),
             taint=self._taint(action),
             obligations=self.obligations(action.resources, rulings),
+            spends=self._spends(action, rulings) if self._limited else _NOTHING,
             would=Effect.DENY if lifted and strictest.effect is not Effect.DENY else None,
         )
 
@@ -192,23 +204,39 @@ class Decide:
             return _HARDLINK
         return self._rulings[rule.id]
 
-    def obligations(self, resources: Iterable[Resource], rulings: Iterable[Ruling]) -> Obligations:
+    def obligations(self, resources: Sequence[Resource], rulings: Sequence[Ruling]) -> Obligations:
         """Join what the rules demand; a grant of network needs every command's rule to give it."""
-        tiers: list[str] = []
-        networks: set[str] = set()
-        for resource, ruling in zip(resources, rulings, strict=False):
-            if ruling is _ABSTAINS:
-                continue
-            sandbox = None if ruling.by is None else ruling.by.model.sandbox
-            if sandbox is not None and sandbox.min_tier is not None:
-                tiers.append(sandbox.min_tier)
-            if isinstance(resource, CommandResource):
-                networks.add("none" if sandbox is None else sandbox.network)
+        asks = [ruling for ruling in rulings if ruling.effect is Effect.ASK]
+        if self._plain and self.policy.default is not None:
+            return self._asked if asks else self._owed
+        rules = [ruling.by.model for ruling in rulings if ruling.by is not None]
+        networks = {
+            "none" if ruling.by is None else _network(ruling.by.model)
+            for resource, ruling in zip(resources, rulings, strict=False)
+            if isinstance(resource, CommandResource) and ruling is not _ABSTAINS
+        }
         silent = "proxy" if self.policy.default is None else "none"
-        network = min(networks, default=silent)
-        if not tiers and network == "none":
-            return self._owed
-        return replace(self._owed, min_tier=min(tiers, default=None), network=network)
+        tiers = [rule.sandbox.min_tier for rule in rules if rule.sandbox is not None]
+        metadata = any(rule.audit == "metadata" for rule in rules)
+        return replace(
+            self._owed,
+            min_tier=min((tier for tier in tiers if tier is not None), default=None),
+            network=min(networks, default=silent),
+            approval=max(map(_approval, asks), key=APPROVALS.index, default=self._owed.approval),
+            audit="metadata" if metadata else self._owed.audit,
+            redact=frozenset(word for rule in rules for word in rule.redact or ()),
+        )
+
+    def _spends(self, action: Action, rulings: Iterable[Ruling]) -> Mapping[str, int]:
+        """Return what limited rules let through; a compound line's parts count, it does not."""
+        if isinstance(action.plan, RunCompound):
+            return _NOTHING
+        spends: dict[str, int] = {}
+        for resource, ruling in zip(action.resources, rulings, strict=False):
+            by = ruling.by
+            if by is not None and by.model.limits is not None and by.effect is not Effect.DENY:
+                spends[by.id] = spends.get(by.id, 0) + sent(resource)
+        return spends
 
 
 def _matched(rule: CompiledRule) -> Ruling:
@@ -248,6 +276,21 @@ def _guarded(resource: PathResource) -> Ruling:
     )
 
 
+def _owes(rule: CompiledRule) -> bool:
+    model = rule.model
+    owed = (model.sandbox, model.approval, model.audit, model.redact)
+    return any(one is not None for one in owed)
+
+
+def _approval(ask: Ruling) -> str:
+    said = None if ask.by is None else ask.by.model.approval
+    return said or _UNSAID
+
+
+def _network(rule: Rule) -> str:
+    return "none" if rule.sandbox is None else rule.sandbox.network
+
+
 def _linked(resource: Resource) -> bool:
     return isinstance(resource, PathResource) and resource.links > 1
 
@@ -268,10 +311,22 @@ def _deny(rule: str, reason: str, message: str) -> Ruling:
 _WHY: Final = {
     Outcome.MISSING: "an argument it constrains is missing: give every constrained argument",
     Outcome.TAINTED: "only in a session that has not touched a secret",
+    Outcome.RATE: "it let through as many acts as it may in this time: wait",
+    Outcome.BUDGET: "it let through as much as it may, until a person clears it",
+    Outcome.WHEN_FALSE: "its `when` is false",
+    Outcome.WHEN_ERROR: "its `when` could not be judged; a fault never permits",
     Outcome.ERROR: "judging it failed; a fault never permits",
 }
 _POLICY_DENIES: Final = frozenset(
-    {"rule_match", "default_decision", "argument_missing", "taint_condition"}
+    {
+        "rule_match",
+        "default_decision",
+        "argument_missing",
+        "taint_condition",
+        "rate_exceeded",
+        "budget_exceeded",
+        "when_false",
+    }
 )
 """Reasons of denies that a policy's author chose."""
 _MESSAGES: Final = {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from gateway.decide.compile import DIGEST_PREFIX, Policy
-from gateway.decide.engine import Decide
+from gateway.decide.engine import APPROVALS, Decide
 from gateway.decide.glob import Caseless, GlobError
 from gateway.decide.schema import Limits
 from gateway.errors import InvariantError
@@ -93,6 +93,7 @@ class Layered:
             would=Effect.DENY if lifted and strictest.effect is not Effect.DENY else None,
             taint=frozenset(chain.from_iterable(decision.taint for decision in decisions)),
             obligations=_strictest([decision.obligations for decision in decisions]),
+            spends=dict(chain.from_iterable(decision.spends.items() for decision in decisions)),
         )
 
 
@@ -101,6 +102,9 @@ def _strictest(many: Sequence[Obligations]) -> Obligations:
     return Obligations(
         min_tier=min(tiers, default=None),
         network="proxy" if all(one.network == "proxy" for one in many) else "none",
+        approval=max((one.approval for one in many), key=APPROVALS.index),
+        audit="metadata" if any(one.audit == "metadata" for one in many) else "digest",
+        redact=frozenset(chain.from_iterable(one.redact for one in many)),
         read_bytes=min(one.read_bytes for one in many),
         call_timeout_s=min(one.call_timeout_s for one in many),
         approval_timeout_s=min(one.approval_timeout_s for one in many),

@@ -193,9 +193,11 @@ def _check_rule(rule: Rule, place: Place) -> None:
     if rule.effect != "deny" and Operation.UNKNOWN in rule.operations:
         place.at("operations").fail("`unknown` may stand in deny rules only")
     if rule.effect == "deny":
-        for name in ("taint", "hardlinks", "sandbox"):
+        for name in ("taint", "hardlinks", "sandbox", "limits", "when", "approval", "redact"):
             if getattr(rule, name) is not None:
                 place.at(name).fail("it means nothing on a deny rule: remove it")
+    if rule.effect == "allow" and rule.approval is not None:
+        place.at("approval").fail("an allow asks nobody: write `effect: ask`, or remove it")
     if rule.taint is not None and rule.taint_any is not None:
         place.at("taint_any").fail("it contradicts `taint: none`: keep one")
     for name, operations in APPLIES.items():

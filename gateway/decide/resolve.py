@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from gateway.decide.argument_path import ArgumentPathError, Steps, parse_argument
 from gateway.decide.glob import Glob, GlobError, covering, parse_name, parse_path
 from gateway.decide.parse import Place
 from gateway.decide.schema import Constraint
@@ -68,13 +69,30 @@ class Resolver:
                 )
         return hosts
 
+    def arguments(
+        self, constraints: Mapping[str, Constraint], place: Place
+    ) -> Mapping[Steps, Constraint]:
+        """Return the constraints by parsed path."""
+        found: dict[Steps, Constraint] = {}
+        for text, constraint in constraints.items():
+            try:
+                steps = parse_argument(text)
+            except ArgumentPathError as error:
+                place.at(text).fail(str(error))
+            if steps in found:
+                place.at(text).fail("it is constrained twice")
+            found[steps] = constraint
+        return found
+
     def under(
         self, constraints: Mapping[str, Constraint], place: Place
-    ) -> Mapping[str, tuple[Glob, ...]]:
+    ) -> Mapping[Steps, tuple[Glob, ...]]:
         """Return the globs of each constraint's `under`, covering all beneath."""
         return {
-            name: tuple(map(covering, self.globs(constraint.under, place.at(name, "under"))))
-            for name, constraint in constraints.items()
+            parse_argument(text): tuple(
+                map(covering, self.globs(constraint.under, place.at(text, "under")))
+            )
+            for text, constraint in constraints.items()
             if constraint.under is not None
         }
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gateway.model.names import COMMAND_OPERATIONS, FS_OPERATIONS, Effect, Operation
+from gateway.model.session import MAX_RATE
 
 
 def _some(value: Sized) -> Sized:
@@ -27,6 +28,7 @@ Texts: TypeAlias = Annotated[tuple[Text, ...], SOME]
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 Scalar: TypeAlias = str | int | float | bool
 Scalars: TypeAlias = Annotated[tuple[Scalar, ...], SOME]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Free: TypeAlias = Mapping[str, Any]
 
 
@@ -51,12 +53,6 @@ def _operation(value: object) -> object:
     except ValueError:
         known = ", ".join(Operation)
         raise ValueError(f"no such operation (known: {known})") from None
-
-
-def _no_when(value: object) -> object:
-    if value is not None:
-        raise ValueError("`when` is not supported by this version: remove it")
-    return value
 
 
 OperationName: TypeAlias = Annotated[Operation, BeforeValidator(_operation)]
@@ -87,7 +83,8 @@ class Constraint(Strict):
     not_in: Scalars | None = None
     equals: Scalar | None = None
     contains_none: Texts | None = None
-    max_length: Annotated[int, Field(ge=0)] | None = None
+    min_length: Count | None = None
+    max_length: Count | None = None
     min: int | float | None = None
     max: int | float | None = None
     optional: bool = False
@@ -111,12 +108,33 @@ class Memory(Strict):
 
     scope: Literal["session", "project", "global"] | None = None
     sensitivity: Literal["low", "medium", "high"] | None = None
-    max_bytes: Annotated[int, Field(ge=0)] | None = None
+    max_bytes: Count | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Memory:
         if not self.model_fields_set:
             raise ValueError("it says nothing: write `scope`, `sensitivity` or `max_bytes`")
+        return self
+
+
+class Rate(Strict):
+    """At most `count` acts in any `seconds`."""
+
+    count: Annotated[int, Field(ge=1, le=MAX_RATE)]
+    seconds: Annotated[int, Field(ge=1, le=7 * 24 * 3600)]
+
+
+class RuleLimits(Strict):
+    """How much a rule lets through for one user and workspace, until a person clears it."""
+
+    count: Count | None = None
+    bytes: Count | None = None
+    rate: Rate | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> RuleLimits:
+        if not self.model_fields_set:
+            raise ValueError("it says nothing: write `count`, `bytes` or `rate`")
         return self
 
 
@@ -146,6 +164,7 @@ class Rule(Strict):
     commands: Annotated[tuple[Texts, ...], SOME] | None = None
     cwd: Texts | None = None
     sandbox: Sandbox | None = None
+    schemes: Annotated[tuple[Literal["http", "https"], ...], SOME] | None = None
     hosts: Texts | None = None
     methods: Annotated[tuple[Annotated[str, Field(pattern="^[A-Z]{1,20}$")], ...], SOME] | None = (
         None
@@ -155,12 +174,17 @@ class Rule(Strict):
     api: Api | None = None
     servers: Texts | None = None
     tools: Texts | None = None
+    uris: Texts | None = None
     arguments: Annotated[Mapping[Text, Constraint], SOME] | None = None
     memory: Memory | None = None
     identities: Texts | None = None
     taint: Literal["none"] | None = None
     taint_any: Annotated[tuple[Literal["attempted", "exposed"], ...], SOME] | None = None
-    when: Annotated[None, BeforeValidator(_no_when)] = None
+    limits: RuleLimits | None = None
+    when: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
+    approval: Literal["low", "medium", "high"] | None = None
+    audit: Literal["digest", "metadata"] | None = None
+    redact: Annotated[tuple[Literal["secrets"], ...], SOME] | None = None
     examples: Examples | None = None
     justification: Text | None = None
 
@@ -222,6 +246,7 @@ APPLIES: Final[Mapping[str, frozenset[Operation]]] = {
     "commands": COMMAND_OPERATIONS,
     "cwd": COMMAND_OPERATIONS,
     "sandbox": COMMAND_OPERATIONS,
+    "schemes": _NET,
     "hosts": _NET,
     "methods": _NET,
     "ports": _NET,
@@ -229,6 +254,7 @@ APPLIES: Final[Mapping[str, frozenset[Operation]]] = {
     "api": frozenset({Operation.API_CALL}),
     "servers": _MCP,
     "tools": frozenset({Operation.MCP_CALL}),
+    "uris": frozenset({Operation.MCP_RESOURCE}),
     "arguments": frozenset({Operation.API_CALL, Operation.MCP_CALL, Operation.MCP_PROMPT}),
     "memory": frozenset({Operation.MEMORY_WRITE}),
 }

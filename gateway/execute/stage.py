@@ -1,8 +1,8 @@
 """The stage: from a plan to what carries it out; every fault is a result.
 
 Refuses, before anything is recorded, what it cannot carry out: an act without a plan (network,
-MCP and memory have no executor yet), an act whose rule demands a sandbox tier or a proxied
-network, an API call without a broker.
+MCP and memory have no executor yet), an act whose rule demands a sandbox tier, a proxied network
+or a redacted result, an API call without a broker.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Execute:
         owed = decision.obligations
         if owed.min_tier is not None or owed.network != "none":
             return "sandbox_unavailable"
-        return None
+        return "guard_unavailable" if owed.redact else None
 
     def execute(self, permit: Permit, submit: Submit, settle: Settle) -> Result:
         """Spend the permit and say what came of it; a fault is a result too, never a raise.

@@ -15,11 +15,16 @@ class Obligations:
     """What an allowed act owes.
 
     `min_tier`: sandbox tier the rule demands (`A`, `B`), None for none. `network`: what the rule
-    grants a command (`none`, `proxy`).
+    grants a command (`none`, `proxy`). `approval`: how much rides on a person's answer (`low`,
+    `medium`, `high`). `audit`: what a record keeps of the act's values, keyed digests or nothing
+    (`digest`, `metadata`). `redact`: what must be taken out of the result (`secrets`).
     """
 
     min_tier: str | None = None
     network: str = "none"
+    approval: str = "low"
+    audit: str = "digest"
+    redact: frozenset[str] = frozenset()
     read_bytes: int = 1_048_576
     call_timeout_s: int = 30
     approval_timeout_s: int = 60
@@ -33,6 +38,7 @@ class Decision:
     `taint`: what this decision adds to the session (`attempted` when a protected path was named).
     `policy_digest`: the effective policy it was made under. `labels`: the session's taint words.
     `state_version`: the session state it was made under; an intent is recorded only under the same.
+    `spends`: rules with limits that let the act through, and the bytes it writes or sends.
     `would`: in mode observe, the effect that mode enforce would have given; else None.
     """
 
@@ -49,6 +55,7 @@ class Decision:
     obligations: Obligations = field(default_factory=Obligations)
     decide_us: int = 0
     state_version: int = 0
+    spends: Mapping[str, int] = field(default_factory=dict)
     would: Effect | None = None
 
     @classmethod

@@ -79,6 +79,10 @@ TOOLS: Final = (
     "api.call",
 )
 
+# Of memory.write, from the narrowest and the least sensitive on.
+MEMORY_SCOPES: Final = ("session", "project", "global")
+MEMORY_SENSITIVITIES: Final = ("low", "medium", "high")
+
 
 class Status(StrEnum):
     """How an execution ended; `unknown` is never retried by itself."""

@@ -19,6 +19,10 @@ REASONS: Final[dict[str, str]] = {
     "session_suspended": "the session is suspended until a person resumes it",
     "argument_missing": "a constrained argument is missing",
     "argument_not_allowed": "a constrained argument has a value the rule does not accept",
+    "rate_exceeded": "the rule let through as many acts as it may in this time",
+    "budget_exceeded": "the rule let through as many acts or bytes as it may; a person clears it",
+    "when_false": "the rule's `when` is false",
+    "when_error": "the rule's `when` could not be judged; a fault never permits",
     "identity_not_allowed": "the rule names other identities",
     "unknown_operation": "normalization cannot name the operation",
     "policy_invalid": "the policy cannot be used",
@@ -90,6 +94,7 @@ REASONS: Final[dict[str, str]] = {
     # executing
     "executor_unavailable": "nothing here can execute this kind of act",
     "sandbox_unavailable": "the rule demands a sandbox tier that is not there",
+    "guard_unavailable": "the rule demands that results are redacted, and nothing here can",
     "changed_since_decision": "what would be used is no longer what was decided",
     "dry_run": "the mode is dry-run, so nothing is executed",
     "done": "executed",

@@ -22,6 +22,7 @@ class PathResource:
     paths that share its device and inode. A deny matches any name; an allow must match `path`.
     `root`: name of the declared root above it, None when outside every root.
     `links`: hard link count (1 for directories and for what does not exist yet).
+    `size`: how many bytes a write would put there, else 0.
     `named`: whether the request names it; False for what a recursive walk would merely reach.
     """
 
@@ -30,6 +31,7 @@ class PathResource:
     also: tuple[str, ...] = ()
     root: str | None = None
     links: int = 1
+    size: int = 0
     named: bool = True
 
     @property

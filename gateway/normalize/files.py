@@ -8,6 +8,7 @@ files are never written or deleted: they say what git runs.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Final
 
 from gateway.kit import canon
@@ -115,7 +116,8 @@ def write_file(request: ActionRequest, settings: Settings) -> Action:
         content=content,
         existing=found.existing,
     )
-    return accepted(request, operation, picture, found.resource, plan=plan, owned=owned)
+    resource = replace(found.resource, size=len(content))
+    return accepted(request, operation, picture, resource, plan=plan, owned=owned)
 
 
 def delete_file(request: ActionRequest, settings: Settings) -> Action:

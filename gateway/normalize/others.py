@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.kit import canon
-from gateway.model.action import Action
-from gateway.model.names import Json, Operation
+from gateway.model.action import Action, Refusal
+from gateway.model.names import MEMORY_SCOPES, MEMORY_SENSITIVITIES, Json, Operation
 from gateway.model.request import ActionRequest
 from gateway.model.resource import McpResource, MemoryResource
 from gateway.normalize.build import Param, accepted, check_params, refused, text
@@ -18,6 +18,7 @@ _ARGUMENTS: Final = Param(kind="object", required=False)
 _CALL: Final = {"server": _NAME, "tool": _NAME, "arguments": _ARGUMENTS}
 _RESOURCE: Final = {"server": _NAME, "uri": Param(max_length=8192)}
 _PROMPT: Final = {"server": _NAME, "name": _NAME, "arguments": _ARGUMENTS}
+_MEMORY_WORDS: Final = {"scope": MEMORY_SCOPES, "sensitivity": MEMORY_SENSITIVITIES}
 _MEMORY: Final = {"scope": _NAME, "sensitivity": _NAME, "content": Param()}
 
 
@@ -46,6 +47,10 @@ def memory_write(request: ActionRequest, settings: Settings) -> Action:
     refusal = check_params(request.tool, request.params, _MEMORY)
     if refusal is not None:
         return refused(request, operation, refusal)
+    for name, known in _MEMORY_WORDS.items():
+        if text(request.params, name) not in known:
+            message = f"params.{name} is one of {', '.join(known)}"
+            return refused(request, operation, Refusal(reason="params_invalid", message=message))
     content = text(request.params, "content").encode()
     resource = MemoryResource(
         scope=text(request.params, "scope"),

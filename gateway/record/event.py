@@ -15,7 +15,6 @@ from typing import Final
 from gateway.kit import canon
 from gateway.model.event import Event, Kind
 from gateway.model.names import TOOLS, Json, Taint
-from gateway.model.outcome import Result
 from gateway.model.resource import (
     ApiResource,
     CommandResource,
@@ -26,6 +25,7 @@ from gateway.model.resource import (
     UrlResource,
 )
 from gateway.record.keys import LogKeys
+from gateway.record.state import USAGE
 
 SCHEMA: Final = 1
 RESOURCE_BYTES: Final = 3000  # above this the resources become a count and one digest
@@ -44,6 +44,9 @@ PUBLIC_DATA: Final = frozenset(
         "signal",
     }
 )
+CLEARABLE: Final = (*Taint, USAGE)
+# Which records say what limited rules let through: the intent what goes out, the outcome what came.
+SPENDING: Final = frozenset({Kind.INTENT, Kind.OUTCOME})
 # What of `Event.detail` may: codes, digests, who answered, why a person cleared a session.
 PUBLIC_DETAIL: Final = frozenset({"verdict", "approver", "reason", "policy_digest"})
 PUBLIC_CHARS: Final = 256
@@ -70,7 +73,7 @@ def fields(event: Event, keys: LogKeys) -> Fields:
         made["taint"] = sorted(str(word) for word in event.taint)
     made.update(_action(event, keys))
     made.update(_decision(event))
-    made.update(_result(event.result, keys))
+    made.update(_result(event, keys))
     detail = _public(event.detail, PUBLIC_DETAIL)
     if event.kind is Kind.SESSION_CLEAR:
         detail["cleared"] = _words(event.detail.get("cleared"))
@@ -93,6 +96,8 @@ def _action(event: Event, keys: LogKeys) -> Fields:
         "op": str(action.operation),
         "action_hmac": keys.digest("action_digest", action.digest),
     }
+    if _audit(event) == "metadata":
+        return made
     if action.request_id is not None:
         made["request_hmac"] = keys.digest("request_id", action.request_id)
     if event.result is None and action.resources:
@@ -121,10 +126,22 @@ def _decision(event: Event) -> Fields:
         made["would"] = decision.would.word
     if decision.labels:
         made["labels"] = list(decision.labels)
+    if event.kind is Kind.APPROVAL_REQUEST:
+        made["approval"] = decision.obligations.approval
+    if decision.spends and event.kind in SPENDING:
+        got = None if event.result is None else len(event.result.content)
+        made["spends"] = {
+            rule: size if got is None else got for rule, size in decision.spends.items()
+        }
     return made
 
 
-def _result(result: Result | None, keys: LogKeys) -> Fields:
+def _audit(event: Event) -> str:
+    return "digest" if event.decision is None else event.decision.obligations.audit
+
+
+def _result(event: Event, keys: LogKeys) -> Fields:
+    result = event.result
     if result is None:
         return {}
     made: Fields = {
@@ -133,7 +150,7 @@ def _result(result: Result | None, keys: LogKeys) -> Fields:
         "result_bytes": len(result.content),
         "truncated": result.truncated,
     }
-    if result.content:
+    if result.content and _audit(event) != "metadata":
         made["result_hmac"] = keys.digest_bytes("result", result.content)
     if facts := _public(result.data, PUBLIC_DATA):
         made["result"] = facts
@@ -152,10 +169,10 @@ def _plain(value: Json) -> bool:
 
 
 def _words(value: Json) -> list[str]:
-    """Return the taint words of a list; nothing else can be cleared."""
+    """Return the words of a list that can be cleared: taints, and the usage of limited rules."""
     if not isinstance(value, list | tuple):
         return []
-    return [str(word) for word in Taint if word in value]
+    return [str(word) for word in CLEARABLE if word in value]
 
 
 def _resource(resource: Resource, keys: LogKeys) -> Fields:

@@ -1,9 +1,9 @@
 """What a log means: the state that follows from its records, one line after the other.
 
 `Replayed.apply` checks that a line continues the log (sequence number and `prev`) and folds it in:
-the tree, the taint of each scope, the intents that still lack an outcome. A line that does not
-continue the log is tampering or corruption and raises. `to_json` and `from_json` carry the state
-into a snapshot, so that a start does not read the whole log.
+the tree, the taint of each scope, what its limited rules let through, the intents that still lack
+an outcome. A line that does not continue the log is tampering or corruption and raises. `to_json`
+and `from_json` carry the state into a snapshot, so that a start does not read the whole log.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any, Final
 
 from gateway.errors import RecordError
 from gateway.model.names import Json, Taint
-from gateway.model.session import SessionState
+from gateway.model.session import SessionState, Usage
 from gateway.record.chain import GENESIS, Frontier, leaf_hash, line_hash
 
+USAGE: Final = "usage"
+"""The word by which a person clears what limited rules have let through."""
 CLOSING: Final = frozenset({"outcome", "unresolved"})
 
 
@@ -68,7 +70,7 @@ class Replayed:
             raise BrokenLogError(self._where("does not continue the log"))
         try:
             self._fold(record)
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, KeyError):
             raise BrokenLogError(self._where("says what this version does not know")) from None
         self.frontier = self.frontier.append(leaf_hash(line))
         self.prev = line_hash(line)
@@ -94,6 +96,10 @@ class Replayed:
                     "taint": sorted(str(word) for word in state.taint),
                     "suspended": state.suspended,
                     "sources": [list(pair) for pair in state.sources],
+                    "usage": {
+                        rule: [used.count, used.bytes, list(used.times)]
+                        for rule, used in state.usage.items()
+                    },
                 }
                 for name, state in self.scopes.items()
             },
@@ -116,6 +122,10 @@ class Replayed:
                     taint=frozenset(Taint(word) for word in state["taint"]),
                     suspended=state["suspended"],
                     sources=tuple((word, source) for word, source in state["sources"]),
+                    usage={
+                        rule: Usage(count=count, bytes=size, times=tuple(times))
+                        for rule, (count, size, times) in state["usage"].items()
+                    },
                 )
                 for name, state in data["scopes"].items()
             },
@@ -132,11 +142,13 @@ class Replayed:
             return
         before = self.scope(name)
         if kind == "session.clear":
-            cleared = {Taint(word) for word in record.get("detail", {}).get("cleared", ())}
+            words = set(record.get("detail", {}).get("cleared", ()))
+            cleared = {Taint(word) for word in words - {USAGE}}
             after = replace(
                 before,
                 taint=before.taint - cleared,
                 sources=tuple(pair for pair in before.sources if Taint(pair[0]) not in cleared),
+                usage={} if USAGE in words else before.usage,
             )
         else:
             words = {Taint(word) for word in record.get("taint", ())} - before.taint
@@ -144,6 +156,7 @@ class Replayed:
                 before,
                 taint=before.taint | words,
                 sources=(*before.sources, *((str(word), action) for word in sorted(words))),
+                usage=_used(before.usage, record),
             )
         if after != before:
             self.scopes[name] = replace(after, version=record["seq"] + 1)
@@ -153,3 +166,16 @@ class Replayed:
             f"record {self.size} (segment {self.segment:020}, byte {self.offset}) {what}; "
             "look with `counterfoil audit verify`"
         )
+
+
+def _used(before: Mapping[str, Usage], record: Mapping[str, Any]) -> Mapping[str, Usage]:
+    """Fold in what limited rules let through: an intent is an act, an outcome adds its bytes."""
+    spends = record.get("spends")
+    if not spends:
+        return before
+    after = dict(before)
+    for rule, size in spends.items():
+        used = after.get(rule, Usage())
+        began = record["kind"] == "intent"
+        after[rule] = used.with_act(size, record["ts"]) if began else used.with_bytes(size)
+    return after

@@ -21,7 +21,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.errors import InvariantError, RecordError, StaleStateError
@@ -86,7 +86,7 @@ class Log(Closing):
         self._check()
         with self._guarded():
             self._follow(signing=False)
-        return self.replayed.scope(scope)
+        return replace(self.replayed.scope(scope), now_us=self.settings.clock_ns() // 1000)
 
     def look(self, scope: str) -> SessionState:
         """Return a scope's state without opening the log for writing: no lock, nothing changed.

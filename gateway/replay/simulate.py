@@ -2,7 +2,8 @@
 
 The session begins clean and goes on as the log would make it: what an act taints stays. What a
 person would answer is given (`approve` or `deny`). A call that was denied did not happen, so what
-the trace says came back of it is left out of account.
+the trace says came back of it is left out of account. A trace tells no time, so limits on a rate
+are not simulated; those on acts and on bytes sent are.
 """
 
 from __future__ import annotations
@@ -42,12 +43,10 @@ def simulate(trace: Trace, session: Session, on_ask: OnAsk) -> Iterator[Simulate
             continue
         decision = session.judge(event.to_request())
         asked = decision.effect is Effect.ASK
-        yield Simulated(
-            trace=trace.name,
-            id=event.id,
-            decision=_answered(decision, on_ask) if asked else decision,
-            asked=asked,
-        )
+        decision = _answered(decision, on_ask) if asked else decision
+        if decision.effect is Effect.ALLOW:
+            session.spend(decision)
+        yield Simulated(trace=trace.name, id=event.id, decision=decision, asked=asked)
 
 
 def _answered(decision: Decision, on_ask: OnAsk) -> Decision:

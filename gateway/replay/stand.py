@@ -18,7 +18,7 @@ from gateway.decide.compile import Policy
 from gateway.model.decision import Decision
 from gateway.model.ports import Decider, Normalizer
 from gateway.model.request import ActionRequest, Caller
-from gateway.model.session import SessionState
+from gateway.model.session import SessionState, Usage
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +41,13 @@ class Session:
         if not decision.taint <= self.state.taint:
             self.state = replace(self.state, taint=self.state.taint | decision.taint)
         return decision
+
+    def spend(self, decision: Decision) -> None:
+        """Remember that an act was let through, for the limits; a trace tells no time."""
+        usage = dict(self.state.usage)
+        for rule, size in decision.spends.items():
+            usage[rule] = usage.get(rule, Usage()).with_act(size, None)
+        self.state = replace(self.state, usage=usage)
 
     def fresh(self) -> Session:
         """Return a clean session under the same policy."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.decide.build import decide, decider, mcp, rule, said
+from gateway.errors import PolicyError
+from tests.gateway.decide.build import decide, decider, mcp, policy, rule, said
 
 CASES: list[tuple[dict[str, Any], Any, bool, bool]] = [
     # constraint, value, an allow matches, a deny matches
@@ -99,3 +100,65 @@ def test_a_wrong_argument_beside_a_missing_one_is_no_match() -> None:
         rule("r", "allow", "mcp.call", arguments={"a": {"type": "string"}, "b": {"type": "string"}})
     )
     assert decide(judge, mcp(b=1)).rule == "default"
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "allow", "deny"),
+    [
+        ("a.b", {"a": {"b": "x"}}, "r", "r"),
+        ("a.b", {"a": {"b": "y"}}, "default", "default"),
+        ("a.b", {"a": {}}, "missing", "missing"),
+        ("a.b", {"a": "x"}, "default", "r"),
+        ("l[].b", {"l": [{"b": "x"}, {"b": "x"}]}, "r", "r"),
+        ("l[].b", {"l": [{"b": "x"}, {"b": "y"}]}, "default", "r"),
+        ("l[].b", {"l": [{"b": "y"}, {"b": "z"}]}, "default", "default"),
+        ("l[].b", {"l": [{"b": "x"}, {}]}, "missing", "r"),
+        ("l[].b", {"l": [{"b": "y"}, {}]}, "default", "missing"),
+        ("l[].b", {"l": []}, "r", "default"),
+        ("l[].b", {"l": {"b": "x"}}, "default", "r"),
+        ("**", {"q": {"deep": ["y", {"x": 1}]}}, "default", "r"),
+        ("**", {"q": {"deep": ["y", {"z": "X"}]}}, "default", "r"),
+        ("**", {"x": ["x"]}, "r", "r"),
+        ("**", {}, "r", "default"),
+    ],
+)
+def test_paths_into_the_arguments(
+    path: str, arguments: dict[str, Any], allow: str, deny: str
+) -> None:
+    for effect, wanted in (("allow", allow), ("deny", deny)):
+        judge = decider(rule("r", effect, "mcp.call", arguments={path: {"in": ["x"]}}))
+        decision = decide(judge, mcp(**arguments))
+        seen = "missing" if decision.reason == "argument_missing" else decision.rule
+        assert seen == wanted, effect
+
+
+def test_a_deny_finds_a_word_wherever_it_hides() -> None:
+    judge = decider(
+        rule("no", "deny", "mcp.call", arguments={"**": {"in": ["rm -rf"]}}),
+        rule("only", "allow", "mcp.call", arguments={"**": {"contains_none": ["../"]}}),
+    )
+    assert decide(judge, mcp(a=[{"b": {"c": ["RM -RF"]}}])).rule == "no"
+    assert decide(judge, mcp(**{"rm -rf": 1})).rule == "no"
+    assert decide(judge, mcp(a=[{"../x": "ok"}])).rule == "default"
+    assert decide(judge, mcp(a=[{"x": "ok"}])).rule == "only"
+
+
+def test_lengths() -> None:
+    judge = decider(
+        rule("r", "allow", "mcp.call", arguments={"p": {"min_length": 2, "max_length": 3}})
+    )
+    for value, wanted in (("a", 0), ("ab", 1), ("abcd", 0), ([1, 2], 1), ([], 0), (7, 0)):
+        assert (decide(judge, mcp(p=value)).rule == "r") is bool(wanted), value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"a[0]": {"type": "string"}}, r"arguments.a\[0\]: a `.` is wanted before"),
+        ({"a": {"type": "string"}, '"a"': {"type": "string"}}, "constrained twice"),
+    ],
+)
+def test_a_path_that_is_none_is_refused_with_its_line(arguments: dict[str, Any], word: str) -> None:
+    with pytest.raises(PolicyError, match=word) as caught:
+        policy(rule("r", "allow", "mcp.call", arguments=arguments))
+    assert caught.value.line is not None

@@ -238,6 +238,41 @@ def test_a_justification_is_part_of_the_message() -> None:
     assert decide(judge, file("/a")).message == "Denied by rule no. Ask the data team."
 
 
+def test_how_much_rides_on_an_ask_is_the_most_any_asking_rule_says() -> None:
+    judge = decider(
+        rule("low", "ask", "fs.read", resources=["/ws/low"], approval="low"),
+        rule("high", "ask", "fs.read", resources=["/ws/high"], approval="high"),
+        rule("unsaid", "ask", "fs.read", resources=["/ws/unsaid"]),
+        rule("all", "allow", "fs.read", resources=["/ws/**"]),
+        default="ask",
+    )
+    for paths, wanted in (
+        (["/ws/x"], "low"),
+        (["/ws/low", "/ws/x"], "low"),
+        (["/ws/low", "/ws/unsaid"], "medium"),
+        (["/ws/low", "/out"], "medium"),
+        (["/ws/high", "/ws/low"], "high"),
+    ):
+        assert decide(judge, *map(file, paths)).obligations.approval == wanted, paths
+    plain = decider(rule("ask", "ask", "fs.read", resources=["/ws/a"]), default="ask")
+    assert decide(plain, file("/ws/a")).obligations.approval == "medium"
+    assert decide(plain, file("/ws/b")).obligations.approval == "medium"
+
+
+def test_what_any_rule_owes_in_record_and_result_is_owed() -> None:
+    judge = decider(
+        rule("quiet", "allow", "fs.read", resources=["/ws/a"], audit="metadata"),
+        rule("clean", "allow", "fs.read", resources=["/ws/b"], redact=["secrets"]),
+        rule("never", "deny", "fs.read", resources=["/ws/n"], audit="metadata"),
+        rule("all", "allow", "fs.read", audit="digest"),
+    )
+    owed = decide(judge, file("/ws/a"), file("/ws/b"), file("/ws/c")).obligations
+    assert (owed.audit, owed.redact) == ("metadata", {"secrets"})
+    assert decide(judge, file("/ws/n")).obligations.audit == "metadata"
+    owed = decide(judge, file("/ws/c")).obligations
+    assert (owed.audit, owed.redact) == ("digest", frozenset())
+
+
 def test_observe_lifts_the_policys_deny_of_one_resource_and_nothing_of_another() -> None:
     rules = (
         rule("no", "deny", "fs.read", resources=["/ws/no"]),

@@ -103,6 +103,24 @@ def test_of_two_defaults_the_stricter_counts(one: str, other: str, result: Effec
     assert joined(first, policy(nothing, default=other, layer="project")).default is result
 
 
+def test_no_layer_lowers_what_rides_on_an_ask_or_forgets_a_limit() -> None:
+    base = decider(rule("ask", "ask", "fs.read", approval="high", limits={"count": 9}))
+    bound = Decide(
+        policy(
+            rule("low", "ask", "fs.read", approval="low", redact=["secrets"], limits={"bytes": 9}),
+            layer="project",
+        )
+    )
+    decision = Layered([base, bound]).decide(act(file("/ws/b")), ALICE, CLEAN)
+    assert (decision.obligations.approval, decision.obligations.redact) == ("high", {"secrets"})
+    assert decision.spends == {"ask": 0, "project:low": 0}
+
+
+def test_a_layer_does_not_say_what_the_record_keeps() -> None:
+    with pytest.raises(PolicyError, match="only the policy that decides"):
+        policy(rule("r", "allow", "fs.read", audit="metadata"), layer="project")
+
+
 def test_a_layer_that_abstains_leaves_the_rest_alone() -> None:
     base = decider(
         rule("all", "allow", "fs.read"),

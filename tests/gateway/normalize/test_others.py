@@ -33,9 +33,9 @@ def test_mcp_acts_are_typed(
 
 
 def test_memory_shows_its_content_and_keeps_its_size(spot: Place) -> None:
-    params: dict[str, Json] = {"scope": "user", "sensitivity": "low", "content": "é"}
+    params: dict[str, Json] = {"scope": "project", "sensitivity": "low", "content": "é"}
     action = spot.normalize.normalize(ActionRequest(tool="memory.write", params=params))
-    assert action.resources == (MemoryResource(scope="user", sensitivity="low", size=2),)
+    assert action.resources == (MemoryResource(scope="project", sensitivity="low", size=2),)
     assert action.normalized["content"] == "é"
     assert action.plan is None
 
@@ -48,7 +48,11 @@ def test_memory_shows_its_content_and_keeps_its_size(spot: Place) -> None:
         ("mcp.call", {"server": "s", "tool": "t", "args": {}}),
         ("mcp.resource", {"server": "s"}),
         ("mcp.prompt", {"server": 1, "name": "p"}),
-        ("memory.write", {"scope": "user", "content": "x"}),
+        ("memory.write", {"scope": "project", "content": "x"}),
+        ("memory.write", {"scope": "user", "sensitivity": "low", "content": "x"}),
+        ("memory.write", {"scope": "Session", "sensitivity": "low", "content": "x"}),
+        ("memory.write", {"scope": "session", "sensitivity": "", "content": "x"}),
+        ("memory.write", {"scope": "session", "sensitivity": "secret", "content": "x"}),
     ],
 )
 def test_wrong_parameters_are_refused(spot: Place, tool: str, params: dict[str, Json]) -> None:

@@ -47,9 +47,13 @@ def check(value: Any, schema: dict[str, Any], where: str, seen: set[str]) -> Non
     if isinstance(value, dict):
         assert set(schema.get("required", ())) <= set(value), where
         for name, member in value.items():
-            assert name in schema["properties"], f"{where}.{name} is not in the schema"
+            known = schema.get("properties", {})
+            if name not in known and "$ref" in (schema.get("additionalProperties") or {}):
+                check(member, schema["additionalProperties"], f"{where}.*", seen)
+                continue
+            assert name in known, f"{where}.{name} is not in the schema"
             seen.add(f"{where}.{name}")
-            check(member, schema["properties"][name], f"{where}.{name}", seen)
+            check(member, known[name], f"{where}.{name}", seen)
     if isinstance(value, list):
         for item in value:
             check(item, schema["items"], f"{where}[]", seen)
@@ -69,7 +73,11 @@ def rich_events() -> Iterator[Event]:
     assert {type(one) for one in resources} == set(get_args(Resource))
     act = replace(action(), resources=resources, request_id="r", tool="shell.run")
     judged = replace(
-        decision(act), labels=("attempted",), taint=frozenset(Taint), would=Effect.DENY
+        decision(act),
+        labels=("attempted",),
+        taint=frozenset(Taint),
+        would=Effect.DENY,
+        spends={"few": 3},
     )
     whole = Event(
         kind=Kind.DENIED,
