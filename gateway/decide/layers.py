@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import chain
 
 from gateway.decide.compile import DIGEST_PREFIX, Policy
-from gateway.decide.engine import APPROVALS, Decide
+from gateway.decide.engine import Decide
 from gateway.decide.glob import Caseless, GlobError
+from gateway.decide.owed import APPROVALS
 from gateway.decide.schema import Limits
 from gateway.errors import InvariantError
 from gateway.kit import canon

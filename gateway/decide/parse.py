@@ -198,6 +198,8 @@ def _check_rule(rule: Rule, place: Place) -> None:
                 place.at(name).fail("it means nothing on a deny rule: remove it")
     if rule.effect == "allow" and rule.approval is not None:
         place.at("approval").fail("an allow asks nobody: write `effect: ask`, or remove it")
+    if rule.effect == "allow" and rule.taint_any is not None:
+        place.at("taint_any").fail("no taint allows anything: it is for deny and ask rules")
     if rule.taint is not None and rule.taint_any is not None:
         place.at("taint_any").fail("it contradicts `taint: none`: keep one")
     for name, operations in APPLIES.items():
