@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo serve test lint types bench soak locks clean
+.PHONY: help demo serve test lint types corpus bench soak locks clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -25,6 +25,9 @@ lint: $(VENV)/.development  ## style, types, import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+corpus: $(VENV)/.development  ## attacks and their benign twins at every door
+	@$(BIN)/python -m scripts.run_corpus $(ARGS)
 
 bench: $(VENV)/.development  ## every figure, as a ratio against its reference in the same run
 	@for name in road; do echo "== $$name"; $(BIN)/python -m benchmarks.$$name $(ARGS) || exit 1; done
