@@ -80,7 +80,7 @@ def load_policy(
     policy = compile_policy(
         document,
         roots=roots if roots is not None else resolve_roots(document, path.parent),
-        variables={"home": posix.home_directory()},
+        variables=variables(),
         layer=layer,
     )
     if digest is not None and policy.digest != digest:
@@ -93,6 +93,11 @@ def load_policy(
     return LoadedPolicy(
         policy=policy, files=() if beneath else files, guarded=files if beneath else ()
     )
+
+
+def variables() -> Mapping[str, str]:
+    """Return the variables of every policy beside its roots."""
+    return {"home": posix.home_directory()}
 
 
 def resolve_roots(document: PolicyDocument, directory: Path) -> dict[str, str]:

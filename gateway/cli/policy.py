@@ -14,19 +14,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.assembly.config import load_config
-from gateway.assembly.layers import PROJECT_FILE, ROLES
-from gateway.assembly.places import places
-from gateway.assembly.policies import load_policy
-from gateway.cli import act, policy_simulate, policy_test, policy_trust
+from gateway.cli import (
+    act,
+    policy_files,
+    policy_lint,
+    policy_simulate,
+    policy_test,
+    policy_trust,
+)
 from gateway.cli.main import say
 from gateway.decide.examples import check_examples
-from gateway.errors import CounterfoilError, PolicyError
+from gateway.errors import PolicyError
 from gateway.kit import canon
 
 Report = dict[str, Any]
 
 _ACTIONS: Final = (
+    ("lint", policy_lint, "say what a policy's author did not mean, each with an act to show it"),
     ("trust", policy_trust, "register a policy, or a project's own, as it is now; asks you"),
     ("simulate", policy_simulate, "decide every call of a trace under a policy; executes nothing"),
     ("test", policy_test, "run test cases of a policy, and show which rules they reach"),
@@ -40,11 +44,7 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text:
     check = actions.add_parser("check", help="say whether policy files can be used, and why not")
     check.add_argument("files", nargs="+", metavar="FILE", help="policy file (YAML)")
     act.add_places(check)
-    check.add_argument(
-        "--layer",
-        choices=ROLES,
-        help="what it is meant as (default: project for .counterfoil.yaml, else user)",
-    )
+    policy_files.add_layer(check)
     check.set_defaults(act=_check)
     for name, module, line in _ACTIONS:
         action = actions.add_parser(name, help=line, description=line)
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    roots = _registered_roots(args)
+    roots = policy_files.registered_roots(args)
     reports = [_report(Path(name), args.layer, roots) for name in args.files]
     good = all(report["ok"] for report in reports)
     if args.json:
@@ -74,25 +74,10 @@ def _check(args: argparse.Namespace) -> int:
     return 0 if good else 2
 
 
-def _registered_roots(args: argparse.Namespace) -> Mapping[str, str] | None:
-    """Return the roots of the registered policy; None when none can be had."""
-    try:
-        config = load_config(places(config=args.config, state_dir=args.state_dir).config)
-        if config is None or config.policy is None:
-            return None
-        return load_policy(Path(config.policy.path)).policy.roots
-    except CounterfoilError:
-        return None
-
-
 def _report(path: Path, role: str | None, registered: Mapping[str, str] | None) -> Report:
     shown: Report = {"file": str(path), "ok": False}
-    role = role or ("project" if path.name == PROJECT_FILE else "user")
     try:
-        if role == "user":
-            policy = load_policy(path).policy
-        else:
-            policy = load_policy(path, roots=registered, layer=role).policy
+        policy = policy_files.load_as(path, role, registered).policy
         errors = check_examples(policy)
         shown |= {"digest": policy.digest, "rules": len(policy.rules), "ok": not errors}
     except PolicyError as error:
