@@ -27,6 +27,7 @@ MAX_STATES: Final = 50_000
 SEPARATOR: Final = "/"
 
 _OTHERS: Final = "xyzwvutsrqponmlkjihgfedcba0123456789_-+=,@дфжшщэюя"
+_ODD: Final = {"s": "\u017f", "k": "\u212a"}  # long s and the sign of the kelvin, of one case only
 _LONGER: Final = ("\u0587", "\ufb03")  # folded, these are two and three letters
 
 
@@ -314,9 +315,17 @@ def _alphabet(globs: Sequence[Glob], form: Form) -> tuple[str, ...] | None:
     other = next((letter for letter in _OTHERS if letter not in folded), None)
     if other is None:
         return None
-    ordered: Iterator[str] = iter(sorted(used - {SEPARATOR}))
+    more = {one for letter in folded for one in _variants(letter)} - used
     slash = (SEPARATOR,) if form is Form.PATH or SEPARATOR in used else ()
-    return (other, *slash, *ordered, *(one for one in _LONGER if one not in used))
+    rest = (one for one in _LONGER if one not in used | more)
+    return (other, *slash, *sorted(used - {SEPARATOR}), *sorted(more - {SEPARATOR}), *rest)
+
+
+def _variants(letter: str) -> Iterator[str]:
+    """Yield the letters that folding makes the same, and that a set compared exactly tells apart."""
+    for one in (letter, letter.upper(), letter.lower(), _ODD.get(letter, letter)):
+        if len(one) == 1:
+            yield one
 
 
 def _combines(letter: str) -> bool:

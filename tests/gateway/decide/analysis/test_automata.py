@@ -106,6 +106,9 @@ def test_the_witness_is_as_short_as_any(first: Glob, second: Glob) -> None:
         (exact("/ws/*.py"), exact("/WS/*.PY"), "/ws/.py"),
         (exact("/ws/?"), caseless("/ws/?"), ""),  # also where folding makes two letters of one
         (exact("/WS/?"), caseless("/ws/?"), "/WS/\u0587"),
+        (caseless("/B"), exact("/B"), "/b"),
+        (caseless("/b"), exact("/b"), "/B"),
+        (caseless("/k"), exact("/k", "/K"), "/\u212a"),
         (exact("/**"), exact("/**/?*/**"), "/"),
     ],
 )
