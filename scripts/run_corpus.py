@@ -20,7 +20,7 @@ from benchmarks.corpus.case import Case, load
 from benchmarks.corpus.doors import DOORS
 from benchmarks.corpus.judge import Verdict, judge
 
-_WORDS: Final = ("blocked", "allowed", "LET THROUGH", "IN THE WAY", "known", "mended")
+_WORDS: Final = ("blocked", "allowed", "LOOSE", "WRONG", "known", "mended")
 _NARROW: Final = 60
 
 

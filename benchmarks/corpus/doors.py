@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -22,15 +23,21 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a door gave back: the decision as JSON, the result as JSON if it was executed."""
+    """What a door gave back: the decision as JSON, the result as JSON if it was executed.
+
+    `status` and `said`: exit status and standard error of a process.
+    """
 
     decision: dict[str, Any]
     result: dict[str, Any] | None = None
+    status: int | None = None
+    said: str = ""
 
-    @property
-    def everything(self) -> str:
-        """All of it as text, to look for a canary in."""
-        return json.dumps([self.decision, self.result], ensure_ascii=False)
+    def holds(self, text: str) -> bool:
+        """Whether any of it holds a text, also in content that is no UTF-8."""
+        raw = base64.b64decode((self.result or {}).get("content_base64", ""))
+        whole = json.dumps([self.decision, self.result, self.said], ensure_ascii=False)
+        return text in whole or text.encode() in raw
 
 
 Door: TypeAlias = Callable[[Step, dict[str, Any]], Seen]
@@ -72,7 +79,8 @@ def cli(world: World) -> Iterator[Door]:
             check=False,
         )
         shown: dict[str, Any] = json.loads(done.stdout)
-        return Seen(decision=shown, result=shown.get("result"))
+        said = done.stderr.decode(errors="replace")
+        return Seen(decision=shown, result=shown.get("result"), status=done.returncode, said=said)
 
     yield ask
 

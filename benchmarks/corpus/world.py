@@ -96,18 +96,31 @@ class World:
             return [self.fill(member) for member in value]
         return value
 
-    def secrets(self) -> dict[str, tuple[Any, ...]]:
-        """Return what the secrets and the gate's own files are now, to be compared."""
-        found: dict[str, tuple[Any, ...]] = {}
-        for name in SECRETS:
-            path = self.workspace / name
-            about = path.lstat()
-            found[name] = (path.read_bytes(), about.st_mode, about.st_ino, about.st_mtime_ns)
-        for path in sorted((self.top / "gate").iterdir()):
-            found[str(path)] = (path.read_bytes(), path.lstat().st_mode)
-        for path in sorted((self.top / "outside").iterdir()):
-            found[f"outside/{path.name}"] = (path.lstat().st_mode,)
+    def picture(self) -> dict[str, tuple[int, ...]]:
+        """Return everything in the workspace, outside it and in the gate's own configuration.
+
+        An entry is equal as long as nobody wrote to it, replaced it or changed its mode.
+        """
+        found = {}
+        for top in (self.workspace, self.top / "outside", self.top / "gate"):
+            for path in (top, *sorted(top.rglob("*"))):
+                about = path.lstat()
+                changed = () if path.is_dir() else (about.st_size, about.st_mtime_ns)
+                found[str(path)] = (about.st_mode, about.st_ino, about.st_nlink, *changed)
         return found
+
+    def kept(self) -> bool:
+        """Whether nothing the gate writes down holds the canary."""
+        files = (path for path in (self.top / "state").rglob("*") if path.is_file())
+        return all(self.canary.encode() not in path.read_bytes() for path in files)
+
+    def unharmed(self) -> bool:
+        """Whether the secrets hold what they held."""
+        try:
+            texts = {(self.workspace / name).read_text(encoding="utf-8") for name in SECRETS}
+        except OSError:
+            return False
+        return texts == {f"{self.canary}\n"}
 
 
 @contextmanager

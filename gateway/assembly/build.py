@@ -335,7 +335,7 @@ def _normalize_settings(
     roots: Roots, layers: Layers, own: tuple[str, ...], config: Config
 ) -> NormalizeSettings:
     policies = [layer.policy for layer in layers.all]
-    globs = tuple(policy.protected for policy in policies)
+    globs = tuple(policy.denied for policy in policies)
     return NormalizeSettings(
         roots=roots,
         guard=Guard(is_protected=lambda path: any(one.matches(path) for one in globs), literal=own),

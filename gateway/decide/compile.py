@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from gateway.decide import conditions
@@ -94,6 +95,12 @@ class Policy:
     limits: Limits
     labels: Mapping[str, Mapping[str, str]]
     authority: Mapping[str, Authority]
+
+    @property
+    def denied(self) -> Caseless:
+        """The names that deny: the protected entries, and those of every deny rule's files."""
+        denies = (rule.globs for rule in self.rules if rule.effect is Effect.DENY)
+        return Caseless([*self.protected_globs, *chain.from_iterable(denies)])
 
     @property
     def unreadable(self) -> tuple[Glob, ...]:

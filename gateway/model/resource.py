@@ -18,8 +18,9 @@ class PathResource:
     """A file or directory.
 
     `path`: absolute, what the descriptor really is; for a path outside every root, the spelling.
-    `also`: other names of the same object: the spelling when it differs, and the protected
-    paths that share its device and inode. A deny matches any name; an allow must match `path`.
+    `also`: other names of the same object: the spelling when it differs, and the paths
+    of the same device and inode that a protected entry or a deny speaks of. A deny matches any
+    name; an allow must match `path`.
     `root`: name of the declared root above it, None when outside every root.
     `links`: hard link count (1 for directories and for what does not exist yet).
     `size`: how many bytes a write would put there, else 0.

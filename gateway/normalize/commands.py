@@ -52,7 +52,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 
 _PARAMS: Final = {
-    "command_line": Param(required=False, max_length=shell_line.MAX_LINE),
+    "command_line": Param(required=False),  # its length is judged with the line
     "argv": Param(kind="array of strings", required=False, max_length=programs.MAX_ARGUMENTS),
     "cwd": Param(required=False),
 }

@@ -1,9 +1,10 @@
 """The protected names of a file that has more than one name.
 
-A hard link is the same object under another name, so a protected file could be reached by a name
-no rule speaks of. For a file with a link count above 1 its other names are looked for: among the
-protected files and directories given by their absolute path, and in the root it was found in. The
-walk follows no symlink, stays on one device and ends after a fixed number of entries.
+A hard link is the same object under another name, so a file that is protected, or that a rule
+denies by its name, could be reached by a name no rule speaks of. For a file with a link count above
+1 its other names are looked for: among the protected files and directories given by their absolute
+path, and in the root it was found in. The walk follows no symlink, stays on one device and ends
+after a fixed number of entries.
 
 Source: CWE-62 (hard link following).
 """
@@ -24,8 +25,9 @@ MAX_ENTRIES: Final = 20_000
 class Guard:
     """What is protected, as assembly knows it.
 
-    `is_protected` judges a name by the policy's protected patterns. `literal`: absolute paths of
-    protected files and directories outside the roots too (keys, log, policy, key stores).
+    `is_protected` judges a name by the policy's protected patterns and those of its denies.
+    `literal`: absolute paths of protected files and directories outside the roots too (keys, log,
+    policy, key stores).
     """
 
     is_protected: Callable[[str], bool]

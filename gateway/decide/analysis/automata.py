@@ -27,7 +27,7 @@ MAX_STATES: Final = 50_000
 SEPARATOR: Final = "/"
 
 _OTHERS: Final = "xyzwvutsrqponmlkjihgfedcba0123456789_-+=,@дфжшщэюя"
-_ODD: Final = {"s": "\u017f", "k": "\u212a"}  # long s and the sign of the kelvin, of one case only
+_ODD: Final = {"s": "\u017f", "k": "\u212a"}  # long s, and the sign of the kelvin
 _LONGER: Final = ("\u0587", "\ufb03")  # folded, these are two and three letters
 
 
@@ -322,7 +322,7 @@ def _alphabet(globs: Sequence[Glob], form: Form) -> tuple[str, ...] | None:
 
 
 def _variants(letter: str) -> Iterator[str]:
-    """Yield the letters that folding makes the same, and that a set compared exactly tells apart."""
+    """Yield letters that folding makes the same, and that an exact set tells apart."""
     for one in (letter, letter.upper(), letter.lower(), _ODD.get(letter, letter)):
         if len(one) == 1:
             yield one

@@ -46,6 +46,8 @@ def test_a_case_is_read_whole(tmp_path: Path) -> None:
         ("run: fs.read", "run: fs.read, check: fs.read"),
         ("steps: [{run: fs.read, is: deny fs_protected}]", "steps: []"),
         ("id: a", "id: A b"),
+        ("title: t", "title: t, known: why"),
+        ("is: deny fs_protected", "is: deny fs_protected, now: allow rule_match"),
     ],
 )
 def test_what_is_no_case_is_refused(tmp_path: Path, old: str, new: str) -> None:

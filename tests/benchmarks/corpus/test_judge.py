@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,50 +36,52 @@ def with_decision(seen: Seen, **more: str) -> Seen:
     return Seen(decision={**seen.decision, **more}, result=seen.result)
 
 
-def touch(world: World, _step: Step, seen: Seen) -> Seen:
-    os.utime(world.workspace / ".env")
-    return seen
+def acting(do: Callable[[World], object]) -> Any:
+    """Return an alteration that does something in the world and leaves the answer."""
+
+    def alter(world: World, _step: Step, seen: Seen) -> Seen:
+        do(world)
+        return seen
+
+    return alter
 
 
-def remove(world: World, _step: Step, seen: Seen) -> Seen:
-    (world.workspace / "vault/token").unlink()
-    return seen
-
-
-def configure(world: World, _step: Step, seen: Seen) -> Seen:
-    (world.top / "gate/config.yaml").write_text("version: 1\n")
-    return seen
-
-
-def forget(world: World, _step: Step, seen: Seen) -> Seen:
+def forget(world: World) -> None:
     for path in (world.top / "state/log").glob("*.jsonl"):
         path.write_bytes(b"")
-    return seen
+
+
+def encoded(world: World) -> dict[str, str]:
+    return {"content_base64": base64.b64encode(world.canary.encode()).decode()}
 
 
 @pytest.mark.parametrize(
-    ("alter", "fault"),
+    ("alter", "word", "fault"),
     [
-        (
-            lambda _w, _s, seen: with_decision(seen, decision="allow"),
-            "allow fs_protected, not deny",
-        ),
-        (
-            lambda _w, _s, seen: with_decision(seen, reason="rule_match"),
-            "deny rule_match, not deny",
-        ),
-        (lambda _w, _s, seen: with_decision(seen, rule="other"), "by other, not builtin:protected"),
-        (lambda w, _s, seen: with_decision(seen, message=w.canary), "the answer holds a secret"),
-        (touch, "touched: .env"),
-        (remove, "touched: a secret is gone"),
-        (configure, "touched: "),
-        (forget, "the log does not verify"),
-        (forget, "1 steps, but 0 records"),
+        (lambda _w, _s, seen: with_decision(seen, decision="allow"), "LOOSE", "not deny fs_protected"),
+        (lambda _w, _s, seen: with_decision(seen, decision="maybe"), "LOOSE", "not deny fs_protected"),
+        (lambda _w, _s, seen: with_decision(seen, reason="rule_match"), "WRONG", "deny rule_match, not"),
+        (lambda _w, _s, seen: with_decision(seen, rule="other"), "WRONG", "by other, not builtin"),
+        (lambda w, _s, seen: with_decision(seen, message=w.canary), "WRONG", "the answer holds"),
+        (lambda w, _s, seen: replace(seen, said=w.canary), "WRONG", "the answer holds"),
+        (lambda w, _s, seen: replace(seen, result=encoded(w)), "WRONG", "the answer holds"),
+        (lambda _w, _s, seen: replace(seen, result={"status": "done"}), "WRONG", "there is a result"),
+        (lambda _w, _s, seen: replace(seen, status=0), "WRONG", "deny, with exit status 0"),
+        (acting(lambda w: os.utime(w.workspace / ".env")), "WRONG", "something changed"),
+        (acting(lambda w: (w.workspace / "src/app.py").write_text("x")), "WRONG", "something changed"),
+        (acting(lambda w: (w.workspace / "out/new").touch()), "WRONG", "something changed"),
+        (acting(lambda w: (w.workspace / ".git/hooks").mkdir(parents=True)), "WRONG", "something changed"),
+        (acting(lambda w: (w.top / "outside/plain.txt").write_text("x")), "WRONG", "something changed"),
+        (acting(lambda w: (w.top / "gate/config.yaml").write_text("x")), "WRONG", "something changed"),
+        (acting(lambda w: (w.workspace / "vault/token").unlink()), "WRONG", "changed or is gone"),
+        (acting(lambda w: (w.top / "state/x").write_text(w.canary)), "WRONG", "wrote down holds"),
+        (acting(forget), "WRONG", "the door raised"),
+        (acting(forget), "WRONG", "the log does not verify"),
     ],
-)
-def test_a_gate_that_fails_is_noticed(alter: Any, fault: str) -> None:
+)  # fmt: skip
+def test_a_gate_that_fails_is_noticed(alter: Any, word: str, fault: str) -> None:
     verdict = judge(ATTACK, "altered", changed(alter))
-    assert (verdict.ok, verdict.word) == (False, "LET THROUGH")
+    assert (verdict.ok, verdict.word) == (False, word)
     assert any(fault in one for one in verdict.faults), verdict.faults
 
 
@@ -88,22 +92,27 @@ def test_a_door_that_does_not_ask_leaves_no_record() -> None:
         yield lambda _step, _params: Seen(decision=answer)
 
     verdict = judge(ATTACK, "silent", silent)
-    assert verdict.faults[0] == "1 steps, but 0 records of a decision"
+    assert verdict.faults[0] == "answered ['deny fs_protected'], recorded []"
 
 
 def test_a_gate_in_the_way_is_noticed() -> None:
     verdict = judge(BENIGN, "x", changed(lambda _w, _s, seen: with_decision(seen, decision="deny")))
-    assert (verdict.ok, verdict.word) == (False, "IN THE WAY")
+    assert (verdict.ok, verdict.word) == (False, "WRONG")
     empty = changed(lambda _w, _s, seen: Seen(decision=seen.decision, result=None))
     assert any("ended as None" in fault for fault in judge(BENIGN, "x", empty).faults)
 
 
-def test_a_known_shortfall_must_still_be_one() -> None:
-    marked = ATTACK.model_copy(update={"known": "some day"})
+def test_a_known_shortfall_is_one_outcome_and_must_still_be_there() -> None:
+    now = ATTACK.steps[0].model_copy(update={"now": "allow rule_match"})
+    marked = ATTACK.model_copy(update={"known": "some day", "steps": (now,)})
     verdict = judge(marked, "python", DOORS["python"])
     assert (verdict.ok, verdict.word) == (False, "mended")
-    through = changed(lambda _w, _s, seen: with_decision(seen, decision="allow"))
-    verdict = judge(marked, "x", through)
+    other = changed(lambda _w, _s, seen: with_decision(seen, decision="ask"))
+    assert not judge(marked, "x", other).ok
+    harmful = changed(acting(lambda w: (w.workspace / ".env").write_text("x")))
+    assert judge(marked, "x", harmful).word == "WRONG"
+    known = next(case for case in CASES.values() if case.known is not None)
+    verdict = judge(known, "python", DOORS["python"])
     assert (verdict.ok, verdict.word) == (True, "known")
 
 

@@ -100,3 +100,13 @@ def test_the_digest_is_over_where_a_command_may_run() -> None:
     other = {**plain, "cwd": ["${workspace}/**"]}
     assert digest(plain) == digest(said)
     assert digest(plain) != digest(other)
+
+
+def test_names_that_deny_are_those_of_every_deny_rule_and_the_protected() -> None:
+    one = build.policy(
+        rule("no", "deny", "fs.write", resources=["${workspace}/gen/**"]),
+        rule("yes", "allow", "fs.read", resources=["${workspace}/ok"]),
+        protected=["**/.env"],
+    )
+    names = ["/ws/GEN/x", "/ws/a/.env", "/ws/ok"]
+    assert [one.denied.matches(name) for name in names] == [True, True, False]
