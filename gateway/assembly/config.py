@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from gateway.decide.parse import refuse_nulls
 from gateway.decide.yaml_strict import read
 from gateway.errors import ConfigError, PolicyError
 from gateway.model.catalogue import ApiOperation, Parameter
@@ -152,7 +153,9 @@ def parse_config(data: bytes, source: str) -> Config:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{source}: larger than {MAX_BYTES} bytes")
     try:
-        return Config.model_validate(read(source, data).value)
+        parsed = read(source, data)
+        refuse_nulls(parsed)
+        return Config.model_validate(parsed.value)
     except PolicyError as error:
         raise ConfigError(str(error)) from None
     except ValidationError as error:

@@ -16,8 +16,10 @@ from typing import Any, Final
 
 from gateway.cli import (
     act,
+    policy_diff,
     policy_files,
     policy_lint,
+    policy_schema,
     policy_simulate,
     policy_test,
     policy_trust,
@@ -32,6 +34,8 @@ Report = dict[str, Any]
 _ACTIONS: Final = (
     ("lint", policy_lint, "say what a policy's author did not mean, each with an act to show it"),
     ("trust", policy_trust, "register a policy, or a project's own, as it is now; asks you"),
+    ("diff", policy_diff, "say what another policy would decide otherwise, each with an act"),
+    ("schema", policy_schema, "print the JSON Schema of policy files, for editors"),
     ("simulate", policy_simulate, "decide every call of a trace under a policy; executes nothing"),
     ("test", policy_test, "run test cases of a policy, and show which rules they reach"),
 )

@@ -9,7 +9,7 @@ always wins, nothing it adds removes one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Never, TypeAlias
 
@@ -140,6 +140,7 @@ class _Join:
         if source in self.files:
             place.fail(f"{source} is included twice")
         parsed = read(source, self.read_include(place.source, name))
+        refuse_nulls(parsed)
         self.add(validate(Included, parsed), parsed, (*chain, source))
 
 
@@ -150,6 +151,7 @@ def parse(source: str, data: bytes, *, read_include: ReadInclude) -> PolicyDocum
         PolicyError: with file and line.
     """
     parsed = read(source, data)
+    refuse_nulls(parsed)
     main = validate(Main, parsed)
     join = _Join(read_include=read_include)
     join.add(main, parsed, (source,))
@@ -222,6 +224,29 @@ def validate(model: type[Any], parsed: Parsed) -> Any:
         return model.model_validate(parsed.value)
     except ValidationError as error:
         raise _first(error, parsed) from None
+
+
+def refuse_nulls(parsed: Parsed) -> None:
+    """Refuse a key without a value: it would read as if the condition were not there.
+
+    Raises:
+        PolicyError: with its line.
+    """
+    for path in filter(None, _nulls(parsed.value, ())):
+        message = _located(path, "nothing is written here: write a value, or remove the key")
+        raise PolicyError(message, source=parsed.source, line=parsed.line(path))
+
+
+def _nulls(value: Any, path: Path) -> Iterator[Path]:
+    if value is None:
+        yield path
+    elif isinstance(value, Mapping):
+        for name, member in value.items():
+            if name != "examples":  # requests as an agent makes them; null is a value there
+                yield from _nulls(member, (*path, name))
+    elif isinstance(value, tuple):
+        for place, member in enumerate(value):
+            yield from _nulls(member, (*path, place))
 
 
 def _first(error: ValidationError, parsed: Parsed) -> PolicyError:

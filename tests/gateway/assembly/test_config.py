@@ -96,3 +96,8 @@ def test_an_unknown_key_denies_everything_at_every_door(gate, door):
         assert f"{gate.config}: surprise: unknown key" in (seen.decision["message"])
         assert seen.status in {None, 2}
     assert gate.kinds() == []
+
+
+def test_a_key_without_a_value_is_refused() -> None:
+    with pytest.raises(ConfigError, match="policy: nothing is written here"):
+        parse_config(b"version: 1\npolicy:\n", "c.yaml")

@@ -141,3 +141,35 @@ def test_an_included_file_is_named_relative_to_its_includer() -> None:
     document = parse("dir/policy.yaml", MAIN, read_include=read)
     assert seen == [("dir/policy.yaml", "team.yaml"), ("dir/team.yaml", "b.yaml")]
     assert document.roots == {"workspace": "."}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        (b'resources: ["${workspace}/**"]', b"resources:", "rules[0].resources"),
+        (b'resources: ["${workspace}/**"]', b"resources: ~", "rules[0].resources"),
+        (b"protected: [a]", b"protected:", "protected"),
+        (b"default: deny", b"default: null", "default"),
+        (b"identities: [bob]", b"identities: [bob, ~]", "rules[0].identities[1]"),
+    ],
+)
+def test_a_key_without_a_value_is_no_missing_condition(old: bytes, new: bytes, where: str) -> None:
+    text = (
+        b"version: 1\ndefault: deny\nroots: {workspace: .}\nprotected: [a]\nrules:\n"
+        b"  - id: r\n    effect: allow\n    operations: [fs.read]\n    identities: [bob]\n"
+        b'    resources: ["${workspace}/**"]\n'
+    )
+    assert old in text
+    with pytest.raises(PolicyError, match="nothing is written here") as caught:
+        parse("p.yaml", text.replace(old, new), read_include=no_includes)
+    assert f"{where}: nothing is written here" in str(caught.value)
+    assert caught.value.line is not None
+
+
+def test_null_is_a_value_in_an_example() -> None:
+    text = (
+        b"version: 1\nroots: {workspace: .}\nrules:\n  - id: r\n    effect: allow\n"
+        b"    operations: [mcp.call]\n    examples:\n"
+        b"      match: [{tool: mcp.call, params: {server: s, tool: t, arguments: {a: null}}}]\n"
+    )
+    assert parse("p.yaml", text, read_include=no_includes).rules
