@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations
 from typing import Final, TypeAlias
 
 from gateway.decide.glob import Glob, Token, Wild, fold
@@ -92,6 +93,8 @@ def witness(
     max_states: int = MAX_STATES,
 ) -> Search:
     """Search a string that lies in all of `inside` and not in `outside`."""
+    if not all(may_meet(one, other) for one, other in combinations(inside, 2)):
+        return Search(verdict=Verdict.NONE)
     letters = _alphabet([glob for one in (*inside, outside) for glob in one.globs], form)
     if letters is None:
         return Search(verdict=Verdict.UNDETERMINED)
@@ -128,8 +131,6 @@ def witness(
 
 def overlap(first: Language, second: Language, *, form: Form = Form.PATH) -> Search:
     """Search a string that lies in both."""
-    if not _may_meet(first, second):
-        return Search(verdict=Verdict.NONE)
     return witness([first, second], form=form)
 
 
@@ -138,7 +139,7 @@ def difference(whole: Language, minus: Language, *, form: Form = Form.PATH) -> S
     return witness([whole], minus, form=form)
 
 
-def _may_meet(first: Language, second: Language) -> bool:
+def may_meet(first: Language, second: Language) -> bool:
     """Tell quickly that two sets cannot meet, from how their globs begin."""
     starts = [fold(glob.literal) for glob in second.globs]
     return any(

@@ -10,30 +10,39 @@
 | `dead-name` | warning | speaks of a name that nothing goes by |
 | `unprotected` | warning | lets a file be read that commonly holds secrets |
 | `self-protection` | error | lets an act change the gate's own files or what starts programs |
-| `bare-allowance` | warning | is excused in a comment without a reason |
+| `allowance` | warning | is excused without a reason (which excuses nothing), or of nothing |
+| `undetermined` | info | cannot be compared: too many states, odd letters, or too many rules |
 
 Every act is judged by the engine itself before it is shown; a finding that the engine does not
-confirm is none. What cannot be determined is not found. `# lint: allow CODE reason`, on the line of
-the rule or right above it, silences a finding.
+confirm is none. `# lint: allow CODE reason`, on the line of the rule or above it, silences a
+finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
 from gateway.decide.analysis.acts import Act, act_at
-from gateway.decide.analysis.automata import Language
+from gateway.decide.analysis.automata import Language, Verdict
 from gateway.decide.analysis.broad import broad
 from gateway.decide.analysis.space import Area, Cover, areas, covered, point_in
 from gateway.decide.compile import CompiledRule, Policy
+from gateway.decide.conditions import Outcome
 from gateway.decide.engine import Decide
+from gateway.decide.glob import Glob, covering, parse_path
+from gateway.decide.guarded import GUARDED
 from gateway.model.decision import Decision
 from gateway.model.names import FS_OPERATIONS, Effect, Json, Operation
 
 ALLOWANCE: Final = "# lint: allow "
+BUILT_IN: Final = frozenset({"builtin:protected", "builtin:self-protection"})
+MAX_RULES: Final = 500
+
+_CHANGES: Final = frozenset({Operation.FS_WRITE, Operation.FS_DELETE})
+_GUARDED: Final = tuple(covering(parse_path(text, {})) for text in GUARDED)
 
 
 class Severity(IntEnum):
@@ -89,12 +98,13 @@ def lint(decider: Decide, known: Known) -> tuple[Finding, ...]:
     """Return the findings in the order of the files' lines."""
     linter = _Linter(decider=decider, known=known, areas=areas(decider.policy, known.variables))
     found = [*linter.coverage(), *linter.breadth(), *linter.names(), *linter.protection()]
-    allowed = dict(_allowances(known.texts))
-    kept = [one for one in found if (one.source, one.line, one.code) not in allowed]
-    for (source, line, code), reason in allowed.items():
-        if not reason:
-            message = f"`{ALLOWANCE}{code}` gives no reason"
-            kept.append(_bare(source, line, message))
+    excused = {place for place, reason in _allowances(known.texts) if reason}
+    kept = [one for one in found if (one.source, one.line, one.code) not in excused]
+    told = {(one.source, one.line, one.code) for one in found}
+    for (source, line, code), reason in _allowances(known.texts):
+        fault = "gives no reason" if not reason else "excuses nothing here"
+        if not reason or (source, line, code) not in told:
+            kept.append(_at(source, line, "allowance", f"`{ALLOWANCE}{code}` {fault}"))
     return tuple(sorted(kept, key=lambda one: (one.source, one.line, -one.severity, one.code)))
 
 
@@ -111,22 +121,61 @@ class _Linter:
     def coverage(self) -> Iterator[Finding]:
         denies = [area for area in self.areas if area.rule.effect is Effect.DENY]
         granting = [area for area in self.areas if area.rule.effect is not Effect.DENY]
+        if len(self.policy.rules) > MAX_RULES:
+            message = f"more than {MAX_RULES} rules: they are not compared with each other"
+            yield self._finding(self.policy.rules[0], "undetermined", Severity.INFO, message)
+            return
         for rule in self.policy.rules:
             mine = [area for area in self.areas if area.rule is rule]
-            earlier = self._earlier(rule, granting)
             if rule.effect is Effect.DENY:
                 before = self._earlier(rule, denies)
-                yield from self._needless(rule, mine, before)
+                taken = [self._taken(area, before) for area in mine]
+                words = "all it denies is denied without it, by {by}"
+                yield from self._covered(rule, mine, taken, "needless-deny", words)
                 continue
             taken = [self._taken(area, denies) for area in mine]
-            if all(cover.whole for cover in taken):
-                yield from self._never(rule, mine, taken)
+            words = f"nothing it would {rule.effect.word} is left: {{by}} denies it all"
+            never = list(self._covered(rule, mine, taken, "never-allows", words))
+            if never:
+                yield from never
                 continue
+            earlier = self._earlier(rule, granting)
             shadows = [covered(area, earlier) for area in mine]
-            if all(cover.whole for cover in shadows):
-                yield from self._shadowed(rule, mine, shadows)
-                continue
-            yield from self._conflicts(mine, denies)
+            words = "{by} decides all it matches, and stands before it"
+            yield from self._covered(rule, mine, shadows, "shadowed", words)
+            if not all(cover.whole for cover in shadows):
+                yield from self._conflicts(mine, denies)
+
+    def _covered(
+        self,
+        rule: CompiledRule,
+        mine: Sequence[Area],
+        covers: Sequence[Cover],
+        code: str,
+        words: str,
+    ) -> Iterator[Finding]:
+        """Say that others decide all a rule matches, if the engine agrees on an act of it."""
+        if any(cover.verdict is Verdict.UNDETERMINED for cover in covers):
+            message = "whether other rules decide all it matches cannot be determined"
+            yield self._finding(rule, "undetermined", Severity.INFO, message)
+        if not all(cover.whole for cover in covers):
+            return
+        act = self._act(mine[0], bare=code == "shadowed")
+        if act is None or not self._matches(rule, act):
+            return
+        decision = self._judged(act)
+        by = {name for cover in covers for name in cover.by} - {rule.id}
+        if decision.rule not in by | BUILT_IN:
+            return
+        severity, message = _SEVERITY[code], words.format(by=_names(covers, rule))
+        if code == "shadowed" and decision.effect < rule.effect:
+            severity = Severity.ERROR
+            message += f"; so this {rule.effect.word} never happens"
+        yield self._finding(rule, code, severity, message, act)
+
+    def _matches(self, rule: CompiledRule, act: Act) -> bool:
+        outcome, _ = rule.judge(act.resource, act.caller, act.state)
+        return outcome is not Outcome.FAILS
 
     def _earlier(self, rule: CompiledRule, among: Sequence[Area]) -> list[Area]:
         ids = [one.id for one in self.policy.rules]
@@ -134,55 +183,16 @@ class _Linter:
         return [area for area in among if area.rule.id in before]
 
     def _taken(self, area: Area, denies: Sequence[Area]) -> Cover:
+        """Say whether denies, protected entries and guarded files leave nothing of an area."""
         protected = self.policy.protected_globs
-        if area.operation not in FS_OPERATIONS or not protected:
-            return covered(area, denies)
-        entry = Area(
-            rule=area.rule,
-            operation=area.operation,
-            sets={**area.sets, "path": Language(caseless=protected)},
-            narrowed=False,
-        )
-        return covered(area, [*denies, entry])
-
-    def _needless(
-        self, rule: CompiledRule, mine: Sequence[Area], others: Sequence[Area]
-    ) -> Iterator[Finding]:
-        covers = [self._taken(area, others) for area in mine]
-        if not all(cover.whole for cover in covers):
-            return
-        by = _names(covers, rule) or "protected entries"
-        act = self._act(mine[0])
-        if act is not None and self._judged(act).effect is Effect.DENY:
-            message = f"all it denies is denied without it, by {by}"
-            yield self._finding(rule, "needless-deny", Severity.INFO, message, act)
-
-    def _never(
-        self, rule: CompiledRule, mine: Sequence[Area], covers: Sequence[Cover]
-    ) -> Iterator[Finding]:
-        act = self._act(mine[0])
-        if act is None or self._judged(act).effect is not Effect.DENY:
-            return
-        by = _names(covers, rule) or "protected entries"
-        message = f"nothing it would {rule.effect.word} is left: {by} denies it all"
-        yield self._finding(rule, "never-allows", Severity.ERROR, message, act)
-
-    def _shadowed(
-        self, rule: CompiledRule, mine: Sequence[Area], covers: Sequence[Cover]
-    ) -> Iterator[Finding]:
-        act = self._act(mine[0], bare=True)
-        if act is None:
-            return
-        decision = self._judged(act)
-        if decision.rule == rule.id:
-            return
-        by = next((one for one in self.policy.rules if one.id == decision.rule), None)
-        other = by is not None and by.effect < rule.effect
-        message = f"{_names(covers, rule)} decides all it matches, and stands before it"
-        if other:
-            message += f"; so this {rule.effect.word} never happens"
-        severity = Severity.ERROR if other else Severity.WARNING
-        yield self._finding(rule, "shadowed", severity, message, act)
+        if area.operation in _CHANGES:  # one guarded entry alone: together they are too many states
+            for glob in _GUARDED:
+                cover = covered(area, [_over(area, (glob,))])
+                if cover.whole:
+                    return cover
+        if area.operation in FS_OPERATIONS and protected:
+            return covered(area, [*denies, _over(area, protected)])
+        return covered(area, denies)
 
     def _conflicts(self, mine: Sequence[Area], denies: Sequence[Area]) -> Iterator[Finding]:
         told = set()
@@ -191,7 +201,8 @@ class _Linter:
                 if deny.operation is not area.operation or deny.rule.id in told:
                     continue
                 act = self._act(area, also=deny, bare=True)
-                if act is not None and self._judged(act).rule == deny.rule.id:
+                shown = act is not None and self._matches(area.rule, act)
+                if act is not None and shown and self._judged(act).rule == deny.rule.id:
                     told.add(deny.rule.id)
                     message = f"{deny.rule.id} takes a part of it away, as a deny does"
                     yield self._finding(area.rule, "conflict", Severity.INFO, message, act)
@@ -298,9 +309,19 @@ class _Linter:
         )
 
 
+_SEVERITY: Final = {
+    "needless-deny": Severity.INFO,
+    "never-allows": Severity.ERROR,
+    "shadowed": Severity.WARNING,
+}
 SECRETS: Final = (
     ".env", ".netrc", ".git-credentials", ".ssh/id_ed25519", ".aws/credentials", "server.key",
 )  # fmt: skip
+
+
+def _over(area: Area, globs: tuple[Glob, ...]) -> Area:
+    """Return the part of everything that built-in denies take, as an area beside another."""
+    return replace(area, sets={**area.sets, "path": Language(caseless=globs)}, narrowed=False)
 
 
 def _at(source: str, line: int, code: str, message: str) -> Finding:
@@ -309,13 +330,11 @@ def _at(source: str, line: int, code: str, message: str) -> Finding:
     )
 
 
-def _bare(source: str, line: int, message: str) -> Finding:
-    return _at(source, line, "bare-allowance", message)
-
-
-def _names(covers: Iterable[Cover], rule: CompiledRule) -> str:
-    ids = dict.fromkeys(name for cover in covers for name in cover.by if name != rule.id)
-    return ", ".join(ids)
+def _names(covers: Sequence[Cover], rule: CompiledRule) -> str:
+    """Name what covers a rule; its own id stands for what is built in or protected."""
+    ids = dict.fromkeys(name for cover in covers for name in cover.by)
+    built_in = ["built-in denies and protected entries"] if rule.id in ids else []
+    return ", ".join([*(name for name in ids if name != rule.id), *built_in])
 
 
 def _texts(rule: CompiledRule) -> Iterator[str]:
@@ -336,6 +355,6 @@ def _allowances(texts: Mapping[str, str]) -> Iterator[tuple[tuple[str, int, str]
             if mark:
                 code, _, reason = said.strip().partition(" ")
                 waiting.append((code, reason.strip()))
-            if before.strip():
+            if before.strip() and not before.strip().startswith("#"):
                 yield from (((source, number, code), reason) for code, reason in waiting)
                 waiting = []

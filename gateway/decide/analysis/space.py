@@ -17,7 +17,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from gateway.decide.analysis.automata import Form, Language, Search, Verdict, difference, overlap
+from gateway.decide.analysis.automata import (
+    Form,
+    Language,
+    Search,
+    Verdict,
+    difference,
+    may_meet,
+    overlap,
+)
 from gateway.decide.analysis.automata import witness as search
 from gateway.decide.compile import CompiledRule, Policy
 from gateway.decide.conditions import basename
@@ -120,7 +128,7 @@ def areas(policy: Policy, variables: Mapping[str, str]) -> tuple[Area, ...]:
 
 def covered(area: Area, by: Sequence[Area]) -> Cover:
     """Say whether these areas, together, leave nothing of one."""
-    able = [one for one in by if one.operation is area.operation and not one.narrowed]
+    able = [one for one in by if not one.narrowed and _may_meet(area, one)]
     undetermined = False
     for pivot in area.sets:
         rest = [name for name in area.sets if name != pivot]
@@ -153,6 +161,8 @@ def point_in(
         never: for a dimension, what its string must not be in.
         likely: for a dimension, strings to try first.
     """
+    if also is not None and not _may_meet(area, also):
+        return None
     found = {}
     for name, language in area.sets.items():
         inside = [language] if also is None else [language, also.sets[name]]
@@ -178,6 +188,13 @@ def _likely(texts: Sequence[str], inside: Sequence[Language], outside: Language)
 def has(language: Language, text: str) -> bool:
     """Return whether a string lies in a set, by the matcher that decides."""
     return Exact(language.exact).matches(text) or Caseless(language.caseless).matches(text)
+
+
+def _may_meet(area: Area, other: Area) -> bool:
+    """Tell quickly that two areas cannot meet."""
+    return other.operation is area.operation and all(
+        may_meet(area.sets[name], other.sets[name]) for name in area.sets
+    )
 
 
 def _within(area: Area, other: Area, name: str) -> bool:

@@ -79,7 +79,7 @@ def test_a_sound_policy_is_left_alone() -> None:
           rule("yes", "allow", "fs.write", resources=["${workspace}/out/*"])],
          "never-allows", "yes", "ERROR", "no denies it all"),
         ([rule("yes", "allow", "fs.read", resources=["${workspace}/a/.env"])],
-         "never-allows", "yes", "ERROR", "protected entries denies it all"),
+         "never-allows", "yes", "ERROR", "built-in denies and protected entries denies it all"),
         ([rule("no", "deny", "net.request", hosts=["*"]),
           rule("yes", "allow", "net.request", hosts=["docs.example.com"])],
          "never-allows", "yes", "ERROR", "no denies it all"),
@@ -190,11 +190,13 @@ roots: {workspace: .}
 protected: ["**/.env", "**/.netrc", "**/.git-credentials", "**/.ssh", "**/.aws", "**/*.key"]
 rules:
   # lint: allow over-broad a throwaway container
+  # (see the README)
   - {id: a, effect: allow, operations: [fs.write]}
   - {id: b, effect: allow, operations: [fs.delete]}  # lint: allow over-broad the same
   # lint: allow over-broad
   - {id: c, effect: allow, operations: [net.request]}
   # lint: allow shadowed nothing like this
+  # and why
   - {id: d, effect: allow, operations: [api.call]}
 """
 
@@ -202,7 +204,9 @@ rules:
 def test_a_finding_is_excused_on_its_line_or_above_with_a_reason() -> None:
     judge = Decide(compiled(TEXT.encode()))
     shown = [(one.code, one.line) for one in lint(judge, known(texts={"policy.yaml": TEXT}))]
-    assert shown == [("bare-allowance", 9), ("over-broad", 11)]
+    assert shown == [
+        ("allowance", 10), ("over-broad", 10), ("allowance", 13), ("over-broad", 13),
+    ]  # fmt: skip
 
 
 def test_nothing_is_said_of_what_cannot_be_determined() -> None:
@@ -210,7 +214,27 @@ def test_nothing_is_said_of_what_cannot_be_determined() -> None:
         rule("a", "allow", "fs.read", resources=["/ws/x\u0301/**"]),
         rule("b", "allow", "fs.read", resources=["/ws/x\u0301/y"]),
     ]
-    assert found(*rules) == []
+    assert {(one.code, one.severity) for one in found(*rules)} == {("undetermined", Severity.INFO)}
+
+
+def test_a_rule_over_guarded_files_alone_never_happens() -> None:
+    (one,) = found(rule("h", "allow", "fs.write", resources=["${workspace}/.git/hooks/**"]))
+    assert (one.code, one.rule) == ("never-allows", "h")
+    assert found(rule("h", "allow", "fs.read", resources=["${workspace}/.git/hooks/**"])) == []
+
+
+def test_an_act_that_its_own_rule_does_not_match_shows_nothing() -> None:
+    rules = [
+        rule("no", "deny", "mcp.call", servers=["s"]),
+        rule("yes", "allow", "mcp.call", servers=["s"], tools=["t"],
+             arguments={"p": {"not_in": ["x"]}}),
+    ]  # fmt: skip
+    assert [one.code for one in found(*rules)] == []
+
+
+def test_too_many_rules_are_said_to_be_too_many() -> None:
+    rules = [rule(f"r{n}", "deny", "fs.read", resources=[f"/ws/{n}"]) for n in range(501)]
+    assert [(one.code, one.severity.name) for one in found(*rules)] == [("undetermined", "INFO")]
 
 
 def test_many_rules_are_looked_at_in_reasonable_numbers() -> None:
