@@ -98,6 +98,7 @@ def witness(
     letters = _alphabet([glob for one in (*inside, outside) for glob in one.globs], form)
     if letters is None:
         return Search(verdict=Verdict.UNDETERMINED)
+    always = frozenset({letters[0], SEPARATOR, *_LONGER})
     wanted = tuple(map(_Machine, inside))
     unwanted = _Machine(outside)
     start = (0, tuple(one.start() for one in wanted), unwanted.start())
@@ -112,7 +113,12 @@ def witness(
             and not unwanted.accepts(out)
         ):
             return Search(verdict=Verdict.FOUND, witness=_spelled(came, state))
+        read = unwanted.reads(out).union(
+            *(one.reads(its) for one, its in zip(wanted, ins, strict=True))
+        )
         for letter in letters:
+            if letter not in always and letter not in read:
+                continue  # here it is one like any other
             after = _shape(place, letter) if form is Form.PATH else _NAMED
             if after is None:
                 continue
@@ -193,6 +199,7 @@ class _Machine:
             [[fold(t) if isinstance(t, str) else t for t in tokens] for tokens in raw]
         )
         self._plain = _Positions(raw)
+        self._read: dict[_Reached, frozenset[str]] = {}
 
     def start(self) -> _Reached:
         return _Reached(self._exact.first, self._folded.first, self._plain.first)
@@ -207,6 +214,16 @@ class _Machine:
             self._plain.step(at.plain, letter),
             at.ascii and letter.isascii(),
         )
+
+    def reads(self, at: _Reached) -> frozenset[str]:
+        """Return the letters that this machine tells from others where it stands."""
+        known = self._read.get(at)
+        if known is None:
+            plain = self._exact.labels(at.exact) | self._plain.labels(at.plain)
+            folded = self._folded.labels(at.folded)
+            known = plain | {one for letter in folded for one in _variants(letter)}
+            self._read[at] = known
+        return known
 
     def accepts(self, at: _Reached) -> bool:
         return (
@@ -237,6 +254,9 @@ class _Positions:
             )
             self._stepped[at, letter] = known
         return known
+
+    def labels(self, at: frozenset[int]) -> frozenset[str]:
+        return frozenset(what for one in at for what, _ in self._edges[one] if len(what) == 1)
 
     def accepts(self, at: frozenset[int]) -> bool:
         return not self._ends.isdisjoint(at)
