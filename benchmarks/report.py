@@ -43,6 +43,17 @@ def ratio(
     return round(statistics.median(ratios), 3)
 
 
+def tail_ratio(
+    one: Callable[[], object], reference: Callable[[], object], *, times: int = 2000
+) -> float:
+    """Return the ratio of the 99th percentiles of single calls, taken in turn."""
+    mine, theirs = [], []
+    for _ in range(times):
+        mine.append(_seconds(one, 1))
+        theirs.append(_seconds(reference, 1))
+    return round(statistics.quantiles(mine, n=100)[98] / statistics.quantiles(theirs, n=100)[98], 3)
+
+
 def finish(figures: Sequence[Figure]) -> int:
     """Print the figures and return the exit status."""
     parser = argparse.ArgumentParser()

@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, Never
+from typing import Final, Never, cast
 
 import orjson
 
@@ -79,9 +79,17 @@ def check(value: object) -> None:
             raise JsonError(f"more than {MAX_NODES} values")
         if depth > MAX_DEPTH:
             raise JsonError(f"nested deeper than {MAX_DEPTH}")
-        if isinstance(item, str):
-            _text(item)
-        elif item is None or isinstance(item, bool):
+        kind = type(item)  # the plain types first: nearly every value is of one
+        if kind is str or isinstance(item, str):
+            _text(cast("str", item))
+        elif kind is dict or isinstance(item, Mapping):
+            for name, member in cast("Mapping[object, object]", item).items():
+                if not isinstance(name, str):
+                    raise JsonError("a member name that is not a string")
+                if not name.isascii():
+                    _text(name)
+                stack.append((member, depth + 1))
+        elif item is None or kind is bool:
             continue
         elif isinstance(item, int):
             if abs(item) > MAX_INT:
@@ -89,16 +97,10 @@ def check(value: object) -> None:
         elif isinstance(item, float):
             if not math.isfinite(item):
                 raise JsonError("a number that is not finite")
-        elif isinstance(item, Mapping):
-            for name, member in item.items():
-                if not isinstance(name, str):
-                    raise JsonError("a member name that is not a string")
-                _text(name)
-                stack.append((member, depth + 1))
         elif isinstance(item, Sequence) and not isinstance(item, (bytes, bytearray, memoryview)):
             stack.extend((member, depth + 1) for member in item)
         else:
-            raise JsonError(f"a value of type {type(item).__name__}")
+            raise JsonError(f"a value of type {kind.__name__}")
 
 
 def dumps(value: Json) -> bytes:

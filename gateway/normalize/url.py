@@ -83,29 +83,34 @@ def parse_url(spelled: str) -> UrlParts | Refusal:
         url = ada_url.URL(spelled)
     except ValueError:
         return Refusal(reason="url_invalid", message="url does not parse")
-    if url.protocol not in _PORTS:
-        message = f"url has the scheme {url.protocol[:32]!r}; accepted are https: and http:"
+    protocol, path, port = url.protocol, url.pathname, url.port  # each is a call into the parser
+    if protocol not in _PORTS:
+        message = f"url has the scheme {protocol[:32]!r}; accepted are https: and http:"
         return Refusal(reason="url_scheme", message=message)
     written = _SPELLED.match(spelled)
     if url.username or url.password or (written and "@" in written[1]):
         return Refusal(reason="url_userinfo", message="url carries a user name or password")
-    if written is None or _ENCODED.search(written[2]) or (written[2] or "/") != url.pathname:
-        message = f"url's path is not in normal form; the normal form is {url.pathname[:256]!r}"
+    if written is None or _ENCODED.search(written[2]) or (written[2] or "/") != path:
+        message = f"url's path is not in normal form; the normal form is {path[:256]!r}"
         return Refusal(reason="url_ambiguous", message=message)
-    if url.pathname.startswith("//"):
+    if path.startswith("//"):
         return Refusal(reason="url_ambiguous", message="url's path begins with two slashes")
-    name = url.hostname.removesuffix(".")
-    port = int(url.port) if url.port else _PORTS[url.protocol]
-    if not name or name.endswith(".") or port == 0:
+    given = url.hostname
+    name = given.removesuffix(".")
+    number = int(port) if port else _PORTS[protocol]
+    if not name or name.endswith(".") or number == 0:
         return Refusal(reason="url_invalid", message="url has no usable host or port")
-    url.hash = ""
-    url.hostname = name
+    if "#" in spelled:
+        url.hash = ""
+    if name != given:
+        url.hostname = name
+        name = url.hostname
     return UrlParts(
         href=url.href,
-        scheme=url.protocol[:-1],
-        host=url.hostname.removeprefix("[").removesuffix("]"),
-        port=port,
-        path=url.pathname,
+        scheme=protocol[:-1],
+        host=name.removeprefix("[").removesuffix("]"),
+        port=number,
+        path=path,
         query=url.search[1:],
     )
 
