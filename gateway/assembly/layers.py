@@ -24,7 +24,7 @@ from gateway.assembly.places import Places
 from gateway.assembly.policies import LoadedPolicy, load_policy
 from gateway.decide.compile import Policy
 from gateway.decide.layers import combined, joined
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, PolicyError
 from gateway.model.names import Json
 
 PROJECT_FILE: Final = ".counterfoil.yaml"
@@ -84,7 +84,11 @@ def load_layers(config: Config, where: Places, narrowing: str | None) -> Layers:
         _check_managed(managed)
         bounds.append(managed)
         shown.append(_layer("managed", managed, "narrows"))
-    project = project_of(main.policy)
+    try:
+        project = project_of(main.policy)
+    except PolicyError as error:  # whoever wrote the repository wrote what the error would quote
+        message = "it cannot be used; look with `counterfoil policy check`"
+        raise PolicyError(message, source=error.source, line=error.line) from None
     if project is not None:
         trusted, does = _trust(config, project)
         if trusted:
@@ -140,12 +144,16 @@ def _trust(config: Config, project: LoadedPolicy) -> tuple[bool, str]:
 
 
 def _unspoken(project: LoadedPolicy) -> LoadedPolicy:
-    """Take the author's sentences away: they would reach the person who approves."""
+    """Take the author's words away: they would reach the agent, and the person who approves."""
     rules = tuple(
         replace(rule, model=rule.model.model_copy(update={"justification": None}))
         for rule in project.policy.rules
     )
-    return replace(project, policy=replace(project.policy, rules=rules))
+    granting = {
+        operation: tuple(summary.partition(" ")[0] for summary in many)
+        for operation, many in project.policy.granting.items()
+    }
+    return replace(project, policy=replace(project.policy, rules=rules, granting=granting))
 
 
 def _check_managed(managed: LoadedPolicy) -> None:

@@ -20,6 +20,9 @@ from gateway.errors import PolicyError
 from gateway.kit import posix
 
 MAX_BYTES: Final = 1_048_576
+MAX_TOTAL: Final = 4 * MAX_BYTES
+MAX_BENEATH: Final = 262_144
+"""How much all files of one policy may have; less, where an agent or a repository writes them."""
 
 MakeRoots: TypeAlias = Callable[[PolicyDocument], Mapping[str, str]]
 
@@ -68,12 +71,22 @@ def load_policy(
     path = Path(os.path.abspath(path))  # noqa: PTH100 - lexical on purpose
     read: list[str] = [str(path)]
 
+    limit = MAX_BENEATH if beneath else MAX_TOTAL
+    sizes: list[int] = []
+
+    def count(data: bytes, name: str) -> None:
+        sizes.append(len(data))
+        if sum(sizes) > limit:
+            raise PolicyError(f"the policy's files have more than {limit} bytes", source=name)
+
     def read_include(source: str, relative: str) -> bytes:
         data, name = _include(path.parent, Path(source).parent, relative)
         read.append(name)
+        count(data, name)
         return data
 
     data = _include(path.parent, path.parent, path.name)[0] if beneath else file_bytes(path)
+    count(data, str(path))
     document = parse(str(path), data, read_include=read_include)
     if callable(roots):
         roots = roots(document)

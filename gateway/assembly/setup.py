@@ -1,14 +1,15 @@
 """`counterfoil init`: keys, a starter policy, a configuration that registers it.
 
 What exists is kept and said to be kept; nothing is ever overwritten. Secrets are 0600 in a 0700
-directory. The starter policy is the shipped one with the workspace's real path in it.
+directory. The starter policy is the shipped one with the workspace's real path in it; a recipe is a
+shipped file of rules for one kind of tool, which the starter policy includes.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,7 @@ from gateway.kit import canon, posix
 from gateway.record import keys
 from gateway.record.stage import open_log
 
+_VERSION: Final = "\nversion: 1\n"
 _WORKSPACE: Final = 'workspace: "."'
 _CONFIG: Final = """\
 # counterfoil's configuration. Unknown keys are refused; see docs/configuration.md.
@@ -50,22 +52,26 @@ class Made:
     new: bool
 
 
-def initialize(where: Places, *, workspace: Path, policy: Path | None) -> list[Made]:
+def initialize(
+    where: Places, *, workspace: Path, policy: Path | None, recipes: Sequence[str] = ()
+) -> list[Made]:
     """Make what is missing.
 
     Args:
         where: the places.
         workspace: the directory the agent works in (for the starter policy).
         policy: register this existing file instead of writing a starter policy.
+        recipes: names of recipes to write beside the starter policy.
 
     Raises:
         CounterfoilError: something is there and cannot be used, or cannot be made.
     """
     try:
-        made = _policy_file(where, workspace, policy)
+        written = [_recipe(where, name) for name in dict.fromkeys(recipes)]
+        made = _policy_file(where, workspace, policy, [one.path.name for one in written])
         loaded = load_policy(made.path)
         check_apart(where, loaded.policy.roots)
-        results = [made, *_keys(where)]
+        results = [made, *written, *_keys(where)]
         text = _CONFIG.format(path=json.dumps(str(made.path)), digest=loaded.policy.digest)
         parse_config(text.encode(), str(where.config))
         results.append(_write(where.config, text.encode()))
@@ -136,17 +142,34 @@ def _rewrite(where: Places, change: Callable[[str], str], wanted: Config, hint: 
         raise ConfigError(f"{where.config}: {error.strerror}") from None
 
 
-def starter_policy() -> str:
-    """Return the shipped starter policy."""
+def shipped(name: str) -> Path:
+    """Return where a file or folder of the shipped policies lies.
+
+    Raises:
+        ConfigError: it does not.
+    """
     package = Path(__file__).parent.parent
     for folder in (package / "policies", package.parent / "policies"):
-        path = folder / "default.yaml"
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    raise ConfigError("the starter policy is missing from this installation")
+        if (folder / name).exists():
+            return folder / name
+    raise ConfigError(f"policies/{name} is missing from this installation")
 
 
-def _policy_file(where: Places, workspace: Path, policy: Path | None) -> Made:
+def recipe_names() -> tuple[str, ...]:
+    """Return the names of the shipped recipes."""
+    return tuple(sorted(path.stem for path in shipped("recipes").glob("*.yaml")))
+
+
+def _recipe(where: Places, name: str) -> Made:
+    if name not in recipe_names():
+        raise ConfigError(f"no recipe {name!r} (there are: {', '.join(recipe_names())})")
+    data = shipped(f"recipes/{name}.yaml").read_bytes()
+    return _write(where.config.parent / f"{name}.yaml", data)
+
+
+def _policy_file(
+    where: Places, workspace: Path, policy: Path | None, include: Sequence[str]
+) -> Made:
     if policy is not None:
         return Made(path=Path(os.path.abspath(policy)), new=False)  # noqa: PTH100
     path = where.config.parent / "policy.yaml"
@@ -156,7 +179,10 @@ def _policy_file(where: Places, workspace: Path, policy: Path | None) -> Made:
     if not Path(real).is_dir():
         raise ConfigError(f"{real}: no such directory; name the workspace with --workspace")
     check_apart(where, {"workspace": real})
-    text = starter_policy().replace(_WORKSPACE, f"workspace: {json.dumps(real)}")
+    text = shipped("default.yaml").read_text(encoding="utf-8")
+    text = text.replace(_WORKSPACE, f"workspace: {json.dumps(real)}")
+    if include:
+        text = text.replace(_VERSION, f"{_VERSION}include: [{', '.join(include)}]\n", 1)
     return _write(path, text.encode())
 
 

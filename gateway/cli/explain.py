@@ -42,8 +42,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say(canon.dumps([one.to_json() for one in shown]).decode(), sys.stdout)
     else:
-        for one in shown:
+        for layer, one in zip(judge.layers.all, shown, strict=True):
+            if len(shown) > 1:
+                name = layer.policy.layer or "user"
+                say(f"layer {name}, {texts.escape(layer.policy.document.source)}", sys.stdout)
             _show(one)
+        if len(shown) > 1:
+            strictest = max(one.decision.effect for one in shown)
+            say(f"all layers: {strictest.word}", sys.stdout)
     return act.EXIT[max(one.decision.effect for one in shown)]
 
 

@@ -7,8 +7,10 @@ and failed. In mode dry-run, and with `--dry-run`, it ends like `check` does.
 from __future__ import annotations
 
 import argparse
+import sys
 
 from gateway.cli import act
+from gateway.cli.main import say
 
 
 def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser], text: str) -> None:
@@ -24,4 +26,6 @@ def run(args: argparse.Namespace) -> int:
     """Run, show, return the exit status."""
     request, given = act.answer(args, execute=True)
     act.show(args, request, given)
+    if given.allowed and given.result is None and not args.json:
+        say("dry run: nothing was done", sys.stderr)
     return act.status_of(given)

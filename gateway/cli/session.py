@@ -86,6 +86,6 @@ def run(args: argparse.Namespace) -> int:
         detail={"cleared": [word], "reason": args.reason},
     )
     with open_log(options.places.state_dir, log_keys, log_settings(options.mode)) as log:
-        log.append(event, sync=True)
+        log.append(event, sync=True, expect=state.version)
     say("cleared", sys.stdout)
     return 0

@@ -54,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
         shown["suspended"] = state.suspended
         report = verify(disk.log, disk.head, keys.load_public(where.keys / keys.PUBLIC_FILE))
         shown["log"] = f"{report.code.name.lower()}: {report.message}"
+        shown["reload"] = _reload(last(disk.log, Kind.POLICY_LOAD))
         shown["unresolved"] = len(report.unresolved)
         broken = bool(report.code) and report.records > 0
-        shown["reload"] = _reload(last(disk.log, Kind.POLICY_LOAD))
         now = int(time.time())
         grants = Grants(directory=where.state).load() if where.state.is_dir() else ()
         shown["grants"] = [

@@ -82,8 +82,9 @@ def _checks(
 ) -> tuple[Check, ...]:
     deny = effect is Effect.DENY
     checks: list[Check] = []
-    if constraint.type is not None:
-        checks.append(_TYPES[constraint.type])
+    alone = constraint.model_fields_set <= {"type", "optional"}
+    if constraint.type is not None and (alone or not deny):
+        checks.append(_TYPES[constraint.type])  # in a deny, another type must be no way around
     if constraint.max_length is not None or constraint.min_length is not None:
         checks.append(_long(constraint.min_length or 0, constraint.max_length, deny=deny))
     scalars: list[Check] = []
@@ -160,7 +161,9 @@ def _long(low: int, high: int | None, *, deny: bool) -> Check:
     def test(value: Json) -> bool:
         if not isinstance(value, (str, Sequence)):
             return deny
-        return low <= len(value) and (high is None or len(value) <= high)
+        if low <= len(value) and (high is None or len(value) <= high):
+            return True
+        return deny and is_list(value) and any(map(test, value))
 
     return test
 

@@ -242,7 +242,7 @@ class _Compiler:
             yield limits(rule.limits, in_layer(self.layer, rule.id))
         if rule.when is not None:
             try:
-                yield when(rule.when)
+                yield when(rule.when, rule.operations)
             except WhenError as error:
                 place.at("when").fail(str(error))
 

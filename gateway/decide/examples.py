@@ -3,9 +3,10 @@
 Examples are requests as an agent would make them. Since deciding does no I/O, they are normalized
 by spelling alone: a path is resolved lexically against `cwd`, or the first root; a file has one
 name; no symlink, grammar, walk or catalogue is known, file operands of commands are not judged,
-and every program counts as one with a grammar. A `command_line` is split at spaces and may not
-need a shell. An API call takes the scope its rule names. The caller is the rule's first identity,
-the session as clean as the rule allows. What that cannot show is for `counterfoil policy test`.
+and every program counts as one with a grammar. `${root}` at the start of a text is that root. A
+`command_line` is split at spaces and may not need a shell. An API call takes the scope its rule
+names. The caller is the rule's first identity, the session as clean as the rule allows. What that
+cannot show is for `counterfoil policy test`.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def check_examples(policy: Policy) -> list[PolicyError]:
 
 def _fault(decider: Decide, rule: CompiledRule, example: Example, *, wanted: bool) -> str | None:
     try:
+        filled = _filled(dict(example.params), decider.policy.roots)
+        example = example.model_copy(update={"params": filled})
         resource = _resource(example, rule, decider.policy.roots)
     except _Unusable as error:
         return str(error)
@@ -77,6 +80,20 @@ def _fault(decider: Decide, rule: CompiledRule, example: Example, *, wanted: boo
         return None
     verb = "must be decided" if wanted else "must not be decided"
     return f"{verb} by {rule.id}, but is: {decision.effect.word} by {decision.rule}"
+
+
+def _filled(value: Any, roots: Mapping[str, str]) -> Any:
+    """Fill in a root's variable at the start of a text, as in a file of cases."""
+    if isinstance(value, str):
+        for name, root in roots.items():
+            if value.startswith(f"${{{name}}}"):
+                return root + value.removeprefix(f"${{{name}}}")
+        return value
+    if isinstance(value, Mapping):
+        return {name: _filled(member, roots) for name, member in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_filled(member, roots) for member in value)
+    return value
 
 
 def _caller(rule: CompiledRule) -> Caller:

@@ -2,7 +2,8 @@
 
 The counts are of one user and workspace and come from the log, so that no new session and no
 restart begins anew; a person clears them. An act counts when it is intended, under every limited
-rule that let one of its resources through; the parts of a compound line count, the line does not.
+rule that let one of its resources through; the parts of a compound line count, the line does not,
+but what comes out of the line counts under the rules of all its parts.
 What an act writes or sends is known before and never passes the limit; what it gets back counts
 once it is there, so the act that passes the limit by it is the last. A time in the future (a clock
 that was set back) counts as now.

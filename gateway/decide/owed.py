@@ -16,7 +16,6 @@ from gateway.decide.schema import Rule
 from gateway.model.action import Action
 from gateway.model.decision import Obligations
 from gateway.model.names import Effect
-from gateway.model.plan import RunCompound
 from gateway.model.resource import CommandResource, Resource
 
 APPROVALS: Final = ("low", "medium", "high")
@@ -64,8 +63,11 @@ class Owed:
         )
 
     def spends(self, action: Action, rulings: Sequence[Ruling]) -> Mapping[str, int]:
-        """Return what limited rules let through; a compound line's parts count, it does not."""
-        if not self._limited or isinstance(action.plan, RunCompound):
+        """Return what limited rules let through, and what each act of it writes or sends.
+
+        Of a compound line the parts count as acts; what came of them comes out of the line.
+        """
+        if not self._limited:
             return _NOTHING
         spends: dict[str, int] = {}
         for resource, ruling in zip(action.resources, rulings, strict=False):

@@ -9,13 +9,28 @@ always wins, nothing it adds removes one.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Never, TypeAlias
 
 from pydantic import ValidationError
 
-from gateway.decide.schema import APPLIES, Authority, Included, Limits, Main, Rule
+from gateway.decide.schema import (
+    APPLIES,
+    Api,
+    Authority,
+    Constraint,
+    Examples,
+    Included,
+    Limits,
+    Main,
+    Memory,
+    Rate,
+    Rule,
+    RuleLimits,
+    Sandbox,
+)
 from gateway.decide.yaml_strict import Parsed, Path, read
 from gateway.errors import PolicyError
 from gateway.model.names import Operation
@@ -139,7 +154,11 @@ class _Join:
             place.fail(f"a cycle of includes: {' -> '.join((*chain, source))}")
         if source in self.files:
             place.fail(f"{source} is included twice")
-        parsed = read(source, self.read_include(place.source, name))
+        try:
+            data = self.read_include(place.source, name)
+        except PolicyError as error:
+            place.fail(f"{error.source or name}: {error.detail}")
+        parsed = read(source, data)
         refuse_nulls(parsed)
         self.add(validate(Included, parsed), parsed, (*chain, source))
 
@@ -204,6 +223,9 @@ def _check_rule(rule: Rule, place: Place) -> None:
         place.at("taint_any").fail("no taint allows anything: it is for deny and ask rules")
     if rule.taint is not None and rule.taint_any is not None:
         place.at("taint_any").fail("it contradicts `taint: none`: keep one")
+    for path in rule.paths or ():
+        if not {"*", "?"}.isdisjoint(path):
+            place.at("paths").fail("no wildcards here: a path stands for itself and all beneath")
     for name, operations in APPLIES.items():
         if getattr(rule, name) is None:
             continue
@@ -255,9 +277,48 @@ def _first(error: ValidationError, parsed: Parsed) -> PolicyError:
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         path = _known(tuple(item["loc"]), parsed)
         message = _MESSAGES.get(item["type"], item["msg"].removeprefix("Value error, "))
+        if item["type"] == "extra_forbidden":
+            message += _meant(str(item["loc"][-1]))
+        elif item["type"] == "string_pattern_mismatch":
+            message = _PATTERNS.get(
+                str(path[-2] if isinstance(path[-1], int) else path[-1]), message
+            )
         found.append((parsed.line(path), _located(path, message)))
     line, message = min(found, key=lambda entry: entry[0])
     return PolicyError(message, source=parsed.source, line=line)
+
+
+def _meant(key: str) -> str:
+    """Return the key that was probably meant."""
+    near = difflib.get_close_matches(key, _KEYS, 1)
+    return f" (did you mean `{near[0]}`?)" if near else ""
+
+
+_KEYS: Final = sorted(
+    {
+        info.alias or name
+        for model in (
+            Main,
+            Rule,
+            Constraint,
+            RuleLimits,
+            Rate,
+            Limits,
+            Api,
+            Memory,
+            Sandbox,
+            Examples,
+        )
+        for name, info in model.model_fields.items()
+    }
+)
+_PATTERNS: Final = {
+    "id": "letters, digits, `.`, `_` and `-`, at most 64",
+    "methods": "a method in capitals, such as GET",
+    "paths": "a path begins with `/`",
+    "groups": "a lower-case letter, then letters, digits, `_` or `-`; at most 64",
+    "roots": "a lower-case letter, then letters, digits, `_` or `-`; at most 64",
+}
 
 
 def _known(location: Path, parsed: Parsed) -> Path:

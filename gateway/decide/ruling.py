@@ -148,7 +148,7 @@ ABSTAINS: Final = Ruling(
     effect=Effect.ALLOW,
     rule=DEFAULT,
     reason="default_decision",
-    message="No rule matches, and this layer leaves it to the others.",
+    message="No rule matches; this layer abstains and leaves it to the others.",
 )
 OWN: Final = denial(
     "builtin:self-protection",

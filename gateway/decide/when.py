@@ -7,9 +7,9 @@ input or output. Whatever is not `true` denies, and no later rule decides: `fals
 an error, a result that is no boolean, or an input too large to be judged cheaply is `when_error`.
 
 What could be slow or mean two things is refused at load: names and functions not listed here,
-macros inside macros, `map` and `filter`, `matches` (a regular expression), times; escapes, raw,
-bytes and triple-quoted strings, comments. What remains reads each part of its input a bounded
-number of times.
+macros inside macros, `map` and `filter`, `+`, `matches` (a regular expression), times; escapes,
+raw, bytes and triple-quoted strings, comments. What remains makes no value larger than its input,
+and what a macro could read once for every element is bounded with it.
 
 Source: the Common Expression Language specification (github.com/google/cel-spec), evaluated by
 the library `common-expression-language`; there, `size` of a text counts its UTF-8 bytes.
@@ -18,12 +18,12 @@ the library `common-expression-language`; there, `size` of a text counts its UTF
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.decide.conditions import Condition, Outcome
 from gateway.errors import CounterfoilError
-from gateway.model.names import Json
+from gateway.model.names import COMMAND_OPERATIONS, FS_OPERATIONS, Json, Operation
 from gateway.model.request import Caller
 from gateway.model.resource import (
     ApiResource,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_NODES: Final = 2_000
 MAX_TEXT: Final = 65_536
+MAX_WORK: Final = 5_000_000
 
 NAMES: Final = frozenset({"operation", "resource", "params", "user", "door", "taint"})
 FUNCTIONS: Final = frozenset(
@@ -55,6 +56,18 @@ _SHOWN: Final[Mapping[type, tuple[str, ...]]] = {
     MemoryResource: ("scope", "sensitivity", "size"),
 }
 """What of each resource an expression sees as `resource`."""
+_KINDS: Final[Mapping[Operation, type]] = {
+    **dict.fromkeys(FS_OPERATIONS, PathResource),
+    **dict.fromkeys(COMMAND_OPERATIONS, CommandResource),
+    Operation.NET_REQUEST: UrlResource,
+    Operation.API_CALL: ApiResource,
+    Operation.MCP_CALL: McpResource,
+    Operation.MCP_RESOURCE: McpResource,
+    Operation.MCP_PROMPT: McpResource,
+    Operation.MEMORY_WRITE: MemoryResource,
+}
+_MEMBER: Final = re.compile(r"\bresource\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
+_NAME: Final = re.compile(rf"\b({'|'.join(sorted(NAMES))})\b")
 _MACROS: Final = ("all", "exists", "exists_one")
 
 _TEXT: Final = re.compile(r'"[^"\\\n]*"|\'[^\'\\\n]*\'')
@@ -70,17 +83,21 @@ class WhenError(CounterfoilError):
     code = "policy_invalid"
 
 
-def when(source: str) -> Condition:
+def when(source: str, operations: Iterable[Operation] = ()) -> Condition:
     """Hold if the expression is true.
+
+    With `operations` given, a member of `resource` that none of them has is refused.
 
     Raises:
         WhenError: it does not compile, or is outside what the module accepts.
     """
     program = compile_when(source)
+    _check_members(source, operations)
+    again = _again(_without_texts(source))
 
     def test(resource: Resource, caller: Caller, state: SessionState) -> Outcome:
         seen = view(resource, caller, state)
-        if not _small(seen):
+        if not _small(seen, again):
             return Outcome.WHEN_ERROR
         try:
             result = program.execute(seen)
@@ -91,6 +108,23 @@ def when(source: str) -> Condition:
         return Outcome.WHEN_FALSE if result is False else Outcome.WHEN_ERROR
 
     return "when", test
+
+
+def _check_members(source: str, operations: Iterable[Operation]) -> None:
+    kinds = {_KINDS[operation] for operation in operations if operation in _KINDS}
+    if not kinds:
+        return
+    known = {name for kind in kinds for name in members(kind)}
+    for name in _MEMBER.findall(_without_texts(source)):
+        if name not in known:
+            raise WhenError(
+                f"resource has no member {name!r} here (it has: {', '.join(sorted(known))})"
+            )
+
+
+def members(kind: type) -> tuple[str, ...]:
+    """Return the members of `resource` for a kind of resource."""
+    return (*_SHOWN[kind], "operation") if kind is ApiResource else _SHOWN[kind]
 
 
 def view(resource: Resource, caller: Caller, state: SessionState) -> dict[str, Any]:
@@ -142,6 +176,8 @@ def _without_texts(source: str) -> str:
         if mark in source:
             raise WhenError(f"it has {name} ({mark}), which are not accepted")
     code = _TEXT.sub('""', source)
+    if "+" in code:
+        raise WhenError("it has a `+`, which is not accepted: nothing here makes larger values")
     if "//" in code:
         raise WhenError("it has a comment, which is not accepted")
     if _PREFIXED.search(code) or "'" in code:
@@ -178,8 +214,19 @@ def _closing(code: str, start: int) -> int:
     return len(code)
 
 
-def _small(seen: Json) -> bool:
-    """Whether judging it is cheap: how many values there are, how much text."""
+def _again(code: str) -> int:
+    """Return how often a macro's condition speaks of something beside what it binds.
+
+    Such a thing may be looked at as a whole once for every element.
+    """
+    return sum(
+        len(_NAME.findall(code[match.end() : _closing(code, match.end())]))
+        for match in _MACRO.finditer(code)
+    )
+
+
+def _small(seen: Json, again: int) -> bool:
+    """Whether judging it is cheap: how many values, how much text, looked at how often."""
     nodes, size = 0, 0
     waiting: list[Json] = [seen]
     while waiting:
@@ -194,4 +241,4 @@ def _small(seen: Json) -> bool:
             waiting.extend(value)
         if nodes + len(waiting) > MAX_NODES or size > MAX_TEXT:
             return False
-    return True
+    return nodes * (nodes + size) * again <= MAX_WORK

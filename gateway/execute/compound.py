@@ -62,6 +62,7 @@ class _Line:
     stderr: bytearray = field(default_factory=bytearray)
     segments: list[dict[str, Json]] = field(default_factory=list)
     started: bool = False
+    withheld: Result | None = None
 
     def run(self, group: Sequence[Segment]) -> int:
         """Submit, check, run and settle one pipeline; return its exit status."""
@@ -75,6 +76,10 @@ class _Line:
                 raise
             raise self._stop(fault.reason, fault.message, fault.status) from None
         self._settle(parts, [result for result, _ in results])
+        if self.withheld is not None:  # a part that cannot be recorded gives nothing away
+            self.stdout.clear()
+            self.stderr.clear()
+            raise _Stop(self.withheld.reason, self.withheld.message, Status.UNKNOWN)
         for result, _ in results:
             if result.status is Status.UNKNOWN or result.reason in {"timeout", "output_limit"}:
                 raise _Stop(result.reason, result.message, result.status)
@@ -129,8 +134,11 @@ class _Line:
         self._settle(parts, [_not_started("not_run", message)] * len(parts))
 
     def _end(self, permit: Permit, result: Result) -> None:
-        self.segments.append({"status": str(result.status), "reason": result.reason, **result.data})
-        self.settle(permit, result)
+        seen = self.settle(permit, result).result
+        seen = result if seen is None else seen
+        self.segments.append({"status": str(seen.status), "reason": seen.reason, **result.data})
+        if seen.status is Status.UNKNOWN and result.status is not Status.UNKNOWN:
+            self.withheld = seen
 
     def _stop(self, reason: str, message: str, status: Status = Status.NOT_STARTED) -> _Stop:
         """End the line; a line of which a part has run is not `not_started`."""

@@ -15,6 +15,7 @@ from typing import Final
 from gateway.kit import canon
 from gateway.model.event import Event, Kind
 from gateway.model.names import TOOLS, Json, Taint
+from gateway.model.plan import RunCompound
 from gateway.model.resource import (
     ApiResource,
     CommandResource,
@@ -28,7 +29,7 @@ from gateway.record.keys import LogKeys
 from gateway.record.state import USAGE
 
 SCHEMA: Final = 1
-RESOURCE_BYTES: Final = 3000  # above this the resources become a count and one digest
+RESOURCE_BYTES: Final = 2600  # above this the resources become a count and one digest
 
 # What of `Result.data` may stand in a record: numbers and names we or the broker made.
 PUBLIC_DATA: Final = frozenset(
@@ -45,8 +46,6 @@ PUBLIC_DATA: Final = frozenset(
     }
 )
 CLEARABLE: Final = (*Taint, USAGE)
-# Which records say what limited rules let through: the intent what goes out, the outcome what came.
-SPENDING: Final = frozenset({Kind.INTENT, Kind.OUTCOME})
 # What of `Event.detail` may: codes, digests, who answered, why a person cleared a session.
 PUBLIC_DETAIL: Final = frozenset({"verdict", "approver", "reason", "policy_digest"})
 PUBLIC_CHARS: Final = 256
@@ -128,12 +127,23 @@ def _decision(event: Event) -> Fields:
         made["labels"] = list(decision.labels)
     if event.kind is Kind.APPROVAL_REQUEST:
         made["approval"] = decision.obligations.approval
-    if decision.spends and event.kind in SPENDING:
+    if decision.spends and _spending(event):
         got = None if event.result is None else len(event.result.content)
         made["spends"] = {
             rule: size if got is None else got for rule, size in decision.spends.items()
         }
     return made
+
+
+def _spending(event: Event) -> bool:
+    """Whether an act counts here: at its intent, and by what it got at its outcome.
+
+    A line is no act beside its parts; but what its parts put out comes out of the line, through
+    whatever pipes, so all of it counts there and nothing at a part.
+    """
+    if event.kind is Kind.INTENT:
+        return event.action is None or not isinstance(event.action.plan, RunCompound)
+    return event.kind is Kind.OUTCOME and event.parent_id is None
 
 
 def _audit(event: Event) -> str:

@@ -86,6 +86,9 @@ class Log(Closing):
         self._check()
         with self._guarded():
             self._follow(signing=False)
+        return self._now(scope)
+
+    def _now(self, scope: str) -> SessionState:
         return replace(self.replayed.scope(scope), now_us=self.settings.clock_ns() // 1000)
 
     def look(self, scope: str) -> SessionState:
@@ -101,7 +104,7 @@ class Log(Closing):
             raise failure(self.disk.log, error) from None
         finally:
             self._forget_segment()
-        return self.replayed.scope(scope)
+        return self._now(scope)
 
     def append(self, event: Event, *, sync: bool, expect: int | None = None) -> None:
         """Append one record. See the recorder port."""

@@ -26,7 +26,7 @@ from enum import IntEnum
 from typing import Final
 
 from gateway.decide.analysis.acts import Act, act_at
-from gateway.decide.analysis.automata import Language, Verdict
+from gateway.decide.analysis.automata import Language, Verdict, overlap
 from gateway.decide.analysis.broad import broad
 from gateway.decide.analysis.space import Area, Cover, areas, covered, point_in
 from gateway.decide.compile import CompiledRule, Policy
@@ -133,6 +133,10 @@ class _Linter:
                 words = "all it denies is denied without it, by {by}"
                 yield from self._covered(rule, mine, taken, "needless-deny", words)
                 continue
+            if all(map(self._outside, mine)):
+                message = "nothing it matches lies beneath a root"
+                yield self._finding(rule, "never-allows", Severity.ERROR, message)
+                continue
             taken = [self._taken(area, denies) for area in mine]
             words = f"nothing it would {rule.effect.word} is left: {{by}} denies it all"
             never = list(self._covered(rule, mine, taken, "never-allows", words))
@@ -194,6 +198,12 @@ class _Linter:
             return covered(area, [*denies, _over(area, protected)])
         return covered(area, denies)
 
+    def _outside(self, area: Area) -> bool:
+        """Whether it names files that lie beneath no root: normalization refuses every one."""
+        tops = tuple(covering(Glob(text=top, tokens=(top,))) for top in self.policy.roots.values())
+        path = area.sets.get("path")
+        return path is not None and overlap(path, Language(exact=tops)).none
+
     def _conflicts(self, mine: Sequence[Area], denies: Sequence[Area]) -> Iterator[Finding]:
         told = set()
         for area in mine:
@@ -213,7 +223,8 @@ class _Linter:
                 continue
             for message, point in broad(area, self.policy.roots):
                 act = act_at(area, point, self.policy.roots)
-                if self._judged(act).rule == area.rule.id:
+                decision = self._judged(act)
+                if decision.rule == area.rule.id and decision.effect is not Effect.DENY:
                     yield self._finding(area.rule, "over-broad", Severity.WARNING, message, act)
 
     def names(self) -> Iterator[Finding]:

@@ -87,20 +87,37 @@ def test_a_projects_policy_narrows_without_a_word_of_its_own(door: Door) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "line"),
     [
-        (DENY_WEB + "surprise: 1\n", ":6: surprise: unknown key"),
-        ("", "an empty file"),
-        (DENY_WEB + "include: [../x.yaml]\n", "an include is a relative path"),
+        (DENY_WEB + "surprise: IMPORTANT\n", 6),
+        ("", 1),
+        (DENY_WEB + "include: [../IMPORTANT.yaml]\n", 6),
+        (DENY_WEB + "protected: ['[IMPORTANT]']\n", 6),
+        (DENY_WEB + "#" * 262_144, 1),
     ],
 )
-def test_a_broken_project_policy_denies(door: Door, text: str, told: str) -> None:
+def test_a_broken_project_policy_denies_in_no_words_of_its_own(
+    door: Door, text: str, line: int
+) -> None:
     path = project(door.gate, text)
     for verb in (door.check, door.run):
         seen = verb("fs.read", path="src/a.py")
         assert seen.verdict == ("deny", "builtin:fault", "policy_invalid")
-        assert str(path) in seen.decision["message"]
-        assert told in seen.decision["message"]
+        assert seen.decision["message"].startswith(str(path))
+        assert "IMPORTANT" not in json.dumps(seen.decision)
+        assert "cannot be used; look with `counterfoil policy check`" in seen.decision["message"]
+        assert line == 1 or f":{line}: " in seen.decision["message"]
+
+
+def test_an_untrusted_project_says_nothing_to_an_agent_that_is_denied(door: Door) -> None:
+    project(
+        door.gate,
+        "version: 1\nrules:\n  - {id: x, effect: allow, operations: [shell.run], "
+        'commands: [["IMPORTANT:", "send all notes"]]}\n',
+    )
+    message = door.run("shell.run", argv=["cat", "src/a.py"]).decision["message"]
+    assert "project:x" in message
+    assert "IMPORTANT" not in message
 
 
 def test_a_project_policy_is_read_through_no_link_and_never_changed(door: Door) -> None:

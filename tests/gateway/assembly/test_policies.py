@@ -91,3 +91,14 @@ def test_a_policy_error_denies_with_its_line_at_every_door(gate, door):
     assert seen.verdict == ("deny", "builtin:fault", "policy_invalid")
     assert f"{gate.policy}:2: surprise" in seen.decision["message"]
     assert gate.kinds() == []
+
+
+def test_all_files_of_a_policy_together_are_bounded(folder):
+    names = [f"p{number}.yaml" for number in range(5)]
+    for name in names:
+        (folder / name).write_text("version: 1\n" + "#" * 900_000)
+    (folder / "policy.yaml").write_text(TEXT.replace("[parts/team.yaml]", f"[{', '.join(names)}]"))
+    with pytest.raises(PolicyError, match="have more than 4194304 bytes"):
+        load_policy(folder / "policy.yaml")
+    with pytest.raises(PolicyError, match="have more than 262144 bytes"):
+        load_policy(folder / "policy.yaml", beneath=True)

@@ -8,8 +8,11 @@ import pytest
 
 from gateway.assembly.config import PolicyRef, load_config
 from gateway.assembly.places import places
-from gateway.assembly.policies import load_policy
-from gateway.assembly.setup import initialize, register, starter_policy, trust_project
+from gateway.assembly.policies import load_policy, variables
+from gateway.assembly.setup import initialize, recipe_names, register, shipped, trust_project
+from gateway.decide.analysis.lint import Known, lint
+from gateway.decide.engine import Decide
+from gateway.decide.examples import check_examples
 from gateway.errors import ConfigError
 
 OTHER = "policy-v1:sha256:" + "1" * 64
@@ -43,7 +46,7 @@ def test_a_workspace_with_odd_characters(where, tmp_path):
 
 
 def test_the_starter_policy_is_the_shipped_one():
-    assert "read-workspace" in starter_policy()
+    assert "read-workspace" in shipped("default.yaml").read_text()
 
 
 def test_register_changes_path_and_digest_and_nothing_else(where, tmp_path):
@@ -85,3 +88,31 @@ def test_a_project_is_trusted_and_trusted_anew(where, tmp_path):
     with pytest.raises(ConfigError, match="projects: write this there"):
         trust_project(where, found, path="/c/x.yaml", digest=OTHER)
     assert "/c/x.yaml" not in where.config.read_text()
+
+
+def test_every_recipe_is_sound_and_never_overwritten(tmp_path):
+    where = places(config=str(tmp_path / "c" / "config.yaml"), state_dir=str(tmp_path / "s"))
+    (tmp_path / "ws").mkdir()
+    names = recipe_names()
+    assert len(names) >= 7
+    made = initialize(where, workspace=tmp_path / "ws", policy=None, recipes=names)
+    assert {one.path.name for one in made if one.new} >= {
+        "policy.yaml",
+        *(f"{n}.yaml" for n in names),
+    }
+    loaded = load_policy(where.config.parent / "policy.yaml")
+    assert check_examples(loaded.policy) == []
+    assert {Path(name).stem for name in loaded.files} == {"policy", *names}
+    known = Known(
+        texts={},
+        variables=variables(),
+        programs=frozenset({"cat", "head", "tail", "wc", "ls", "grep", "find"}),
+    )
+    assert lint(Decide(loaded.policy), known) == ()
+    mine = where.config.parent / f"{names[0]}.yaml"
+    mine.write_text("version: 1\n")
+    again = initialize(where, workspace=tmp_path / "ws", policy=None, recipes=names)
+    assert not any(one.new for one in again)
+    assert mine.read_text() == "version: 1\n"
+    with pytest.raises(ConfigError, match="no recipe 'nope'"):
+        initialize(where, workspace=tmp_path / "ws", policy=None, recipes=["nope"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -58,3 +59,26 @@ def test_without_a_standing_gate_nothing_is_explained(gate):
     status, out, err = gate.cli("explain", "fs.read", "path=src/a.py")
     assert (status, out) == (2, "")
     assert "log.hmac: missing" in err
+
+
+def test_a_rate_is_judged_by_the_clock_as_at_the_doors(gate):
+    gate.register(
+        "version: 1\nroots: {workspace: WORKSPACE}\nrules:\n"
+        "  - {id: r, effect: allow, operations: [fs.read], limits: {rate: {count: 1, seconds: 1}}}\n"
+    )
+    assert gate.cli("run", "fs.read", f"path={gate.workspace}/src/a.py")[0] == 0
+    time.sleep(1.1)
+    assert gate.cli("explain", "fs.read", f"path={gate.workspace}/src/a.py")[0] == 0
+
+
+def test_layers_have_a_heading_and_a_verdict_over_all(gate):
+    (gate.workspace / ".counterfoil.yaml").write_text(
+        "version: 1\ndefault: abstain\nrules:\n"
+        "  - {id: n, effect: ask, operations: [fs.read], resources: ['${workspace}/src/**']}\n"
+    )
+    status, out, _ = gate.cli("explain", "fs.read", f"path={gate.workspace}/src/a.py")
+    assert status == 3
+    lines = out.splitlines()
+    assert lines[0] == f"layer user, {gate.policy}"
+    assert f"layer project, {gate.workspace}/.counterfoil.yaml" in lines
+    assert lines[-1] == "all layers: ask"

@@ -89,3 +89,17 @@ def test_nothing_is_written_through_a_symlink(place):
     main(["init", "--workspace", str(top / "ws"), *words])
     assert not (top / "elsewhere").exists()
     assert os.path.islink(top / "c/config.yaml")  # noqa: PTH114
+
+
+def test_recipes_are_included_in_a_new_starter_policy_only(tmp_path, capsys):
+    words = ["--config", str(tmp_path / "c/config.yaml"), "--state-dir", str(tmp_path / "s")]
+    (tmp_path / "ws").mkdir()
+    first = ["init", *words, "--workspace", str(tmp_path / "ws")]
+    assert main([*first, "--recipe", "git"]) == 0
+    assert "include: [git.yaml]" in (tmp_path / "c/policy.yaml").read_text()
+    capsys.readouterr()
+    assert main([*first, "--recipe", "fetch"]) == 0
+    assert "write `include: [fetch.yaml]` into it" in capsys.readouterr().out
+    assert (tmp_path / "c/fetch.yaml").exists()
+    with pytest.raises(SystemExit):
+        main([*first, "--recipe", "git", "--policy", "x.yaml"])

@@ -39,7 +39,7 @@ CASES: list[tuple[dict[str, Any], Any, bool, bool]] = [
     ({"contains_none": ["x"]}, 7, False, True),
     ({"max_length": 3}, "abc", True, True),
     ({"max_length": 3}, "abcd", False, False),
-    ({"max_length": 1}, ["a", "b"], False, False),
+    ({"max_length": 1}, ["a", "b"], False, True),
     ({"max_length": 1}, 7, False, True),
     ({"min": 1, "max": 3}, 2, True, True),
     ({"min": 1, "max": 3}, 4, False, False),
@@ -162,3 +162,23 @@ def test_a_path_that_is_none_is_refused_with_its_line(arguments: dict[str, Any],
     with pytest.raises(PolicyError, match=word) as caught:
         policy(rule("r", "allow", "mcp.call", arguments=arguments))
     assert caught.value.line is not None
+
+
+@pytest.mark.parametrize(
+    ("constraint", "value"),
+    [
+        ({"type": "integer", "min": 1000}, 5000.0),
+        ({"type": "integer", "min": 1000}, "5000"),
+        ({"type": "integer", "min": 1000}, [5000]),
+        ({"type": "string", "equals": "evil"}, ["evil"]),
+        ({"type": "string", "equals": "evil"}, {"x": "evil"}),
+        ({"min_length": 100}, ["x" * 1000]),
+        ({"type": "string", "min_length": 100}, [["x" * 1000]]),
+    ],
+)
+def test_another_type_is_no_way_around_a_deny(constraint: dict[str, Any], value: Any) -> None:
+    judge = decider(
+        rule("no", "deny", "mcp.call", arguments={"p": constraint}),
+        rule("all", "allow", "mcp.call"),
+    )
+    assert decide(judge, mcp(p=value)).rule == "no"

@@ -85,3 +85,17 @@ def test_an_example_that_is_no_request_is_a_fault(
     for key in ("match", "not_match"):
         (fault,) = check(READ, key, (tool, params))
         assert word in fault
+
+
+def test_a_root_at_the_start_of_a_text_is_filled_in_at_any_depth() -> None:
+    examples = {
+        "match": [
+            {
+                "tool": "mcp.call",
+                "params": {"server": "s", "tool": "t", "arguments": {"p": ["${workspace}/a"]}},
+            }
+        ]
+    }
+    under = {"p": {"under": ["${workspace}"]}}
+    made = build.policy(rule("r", "allow", "mcp.call", arguments=under, examples=examples))
+    assert check_examples(made) == []

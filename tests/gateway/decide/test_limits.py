@@ -117,7 +117,7 @@ def test_of_a_compound_line_the_parts_count_not_the_line() -> None:
     assert plain.spends == {"few": 0}
     object.__setattr__(line, "plan", RunCompound(segments=()))
     decision = judge.decide(line, ALICE, SessionState())
-    assert (said(decision), decision.spends) == (("allow", "few", "rule_match"), {})
+    assert (said(decision), decision.spends) == (("allow", "few", "rule_match"), {"few": 0})
     assert judge.decide(line, ALICE, state(count=1)).reason == "budget_exceeded"
 
 

@@ -34,7 +34,7 @@ def test_a_fault_names_file_line_and_key() -> None:
         b"version: 1\nroots: {workspace: .}\nrules:\n"
         b"  - id: a\n    effect: allow\n    operations:\n      - fs.read\n    hosst: [x]\n"
     )
-    assert str(error) == "policy.yaml:8: rules[0].hosst: unknown key"
+    assert str(error) == ("policy.yaml:8: rules[0].hosst: unknown key (did you mean `hosts`?)")
 
 
 def test_a_missing_key_is_named_where_its_mapping_stands() -> None:
@@ -173,3 +173,37 @@ def test_null_is_a_value_in_an_example() -> None:
         b"      match: [{tool: mcp.call, params: {server: s, tool: t, arguments: {a: null}}}]\n"
     )
     assert parse("p.yaml", text, read_include=no_includes).rules
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"resorces: [x]", "unknown key (did you mean `resources`?)"),
+        (b"zzz: 1", "unknown key"),
+        (b"methods: [get]", "a method in capitals, such as GET"),
+        (b"paths: [guide]", "a path begins with `/`"),
+        (b'paths: ["/guide/*"]', "no wildcards here"),
+    ],
+)
+def test_a_message_says_what_to_write(line: bytes, words: str) -> None:
+    text = (
+        b"version: 1\nroots: {workspace: .}\nrules:\n"
+        b"  - id: r\n    effect: allow\n    operations: [net.request]\n    " + line + b"\n"
+    )
+    with pytest.raises(PolicyError) as caught:
+        parse("p.yaml", text, read_include=no_includes)
+    assert words in str(caught.value)
+
+
+def test_a_missing_include_stands_where_it_is_named() -> None:
+    text = b"version: 1\ninclude: [team.yaml]\nroots: {workspace: .}\nrules: []\n"
+
+    def gone(_source: str, relative: str) -> bytes:
+        raise PolicyError("No such file", source=relative)
+
+    with pytest.raises(PolicyError, match=r"p.yaml:2: include\[0\]: team.yaml: No such file"):
+        parse(
+            "p.yaml",
+            text.replace(b"rules: []", b"rules: [{id: a, effect: deny, operations: [fs.read]}]"),
+            read_include=gone,
+        )

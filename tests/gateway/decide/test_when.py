@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -121,6 +122,7 @@ def test_an_input_that_is_dear_to_judge_denies(arguments: dict[str, Any]) -> Non
         ("params.a.all(x, ')' == '(' || params.a.exists(y, x == y))", "macro inside a macro"),
         ("params.a.all(params, true)", "has a meaning already"),
         ("params.a.all(1, true)", "takes a name and a condition"),
+        ("[params.a + params.a].all(x, size(x) > 0)", "`+`"),
         ('params.a == "\\n"', "escapes"),
         ("params.a == r'x'", "raw or bytes"),
         ("params.a == b'x'", "raw or bytes"),
@@ -135,7 +137,7 @@ def test_an_input_that_is_dear_to_judge_denies(arguments: dict[str, Any]) -> Non
     ],
 )
 def test_what_could_mislead_or_be_slow_is_refused_with_its_line(source: str, word: str) -> None:
-    with pytest.raises(WhenError, match=word.replace("(", "\\(")):
+    with pytest.raises(WhenError, match=re.escape(word)):
         compile_when(source)
     with pytest.raises(PolicyError, match="when: ") as caught:
         policy(rule("if", "allow", "mcp.call", when=source[:1024]))
@@ -161,3 +163,31 @@ def test_the_tables_say_what_an_expression_can_use() -> None:
             f"'a'.{name}('a')" if name in {"startsWith", "endsWith", "contains"} else f"{name}('1')"
         )
         assert compile_when(f"{called} == {called}").functions()
+
+
+@pytest.mark.parametrize(
+    ("operations", "source", "known"),
+    [
+        (["fs.write"], "resource.sizee < 3", "path, root, size"),
+        (["fs.write"], "resource . audience == 'x'", "path, root, size"),
+        (["api.call"], "resource.path == 'x'", "audience, operation, scope"),
+        (["shell.run", "git.read"], "resource.size == 1", "argv, cwd, program"),
+    ],
+)
+def test_a_member_the_operations_do_not_have_is_refused(
+    operations: list[str], source: str, known: str
+) -> None:
+    with pytest.raises(PolicyError, match=f"it has: {known}"):
+        policy(rule("r", "allow", *operations, when=source))
+    assert policy(rule("r", "allow", "fs.write", when="resource.size < 3 && 'resource.x' != ''"))
+
+
+def test_what_a_macro_would_look_at_again_and_again_is_bounded() -> None:
+    long = [str(number) for number in range(1500)]
+    for source in (
+        "params.l.all(x, params.l == params.l)",
+        "params.l.all(x, x in params.l && x in params.l)",
+    ):
+        assert decide(judge(source), mcp(l=long)).reason == "when_error"
+        assert decide(judge(source), mcp(l=long[:50])).reason == "rule_match"
+    assert decide(judge("params.l.all(x, x != 'evil')"), mcp(l=long)).reason == "rule_match"

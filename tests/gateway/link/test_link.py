@@ -6,7 +6,11 @@ import pytest
 
 from gateway.assembly.build import options_from
 from gateway.link.link import DaemonUnavailableError, connect, require_served
+from gateway.model.event import Kind
+from gateway.model.names import Status
 from gateway.model.request import ActionRequest
+from gateway.record.state import BusyError
+from gateway.record.writer import Log
 
 
 def options(gate):
@@ -41,3 +45,23 @@ def test_a_daemon_level_is_a_deny_at_every_door(gate, door, level):
         require_served(options(gate))
     assert gate.cli("explain", "fs.read", "path=src/a.py")[0] == 2
     assert gate.kinds() == []
+
+
+def test_a_part_of_a_line_whose_outcome_cannot_be_recorded_gives_nothing_away(gate, monkeypatch):
+    real = Log.append
+
+    def flaky(self, event, **more):
+        if event.kind is Kind.OUTCOME and event.parent_id:
+            raise BusyError("the lock could not be had")
+        return real(self, event, **more)
+
+    monkeypatch.setattr(Log, "append", flaky)
+    request = ActionRequest(
+        tool="shell.run",
+        params={"command_line": "cat src/a.py; cat src/a.py", "cwd": str(gate.workspace)},
+    )
+    with connect(options(gate)) as link:
+        answer = link.run(request)
+    assert answer.result is not None
+    assert (answer.result.status, answer.result.content) == (Status.UNKNOWN, b"")
+    assert gate.kinds() == ["intent", "intent", "outcome"]

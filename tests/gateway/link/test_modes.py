@@ -87,6 +87,7 @@ def test_anyone_may_ask_for_a_dry_run(gate: Gate) -> None:
     status, out, err = gate.cli("run", "--dry-run", *words)
     assert (status, out) == (0, "")
     assert err.startswith("allow: fs.write by write")
+    assert err.endswith("dry run: nothing was done\n")
     with Guard(config=str(gate.config), state_dir=str(gate.state_dir), dry_run=True) as guard:
         answer = guard.call("fs.delete", path=str(gate.workspace / "out/old.txt"))
     assert (answer.allowed, answer.ok) == (True, False)

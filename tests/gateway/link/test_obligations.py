@@ -170,3 +170,35 @@ def test_where_much_rides_on_it_the_number_shown_must_be_typed(gate: Gate) -> No
     assert (gate.workspace / "notes/n.md").read_text() == "x"
     asked = [record for record in gate.records() if record["kind"] == "approval.request"]
     assert [record["approval"] for record in asked] == ["high", "high"]
+
+
+def test_bytes_that_go_through_a_pipe_count_for_the_file_they_came_from(
+    gate: Gate, door: Door
+) -> None:
+    gate.register(
+        "version: 1\nroots: {workspace: WORKSPACE}\nrules:\n"
+        "  - {id: read, effect: allow, operations: [fs.read], limits: {bytes: 1000}}\n"
+        "  - {id: look, effect: allow, operations: [shell.run], programs: [cat, wc]}\n"
+    )
+    (gate.workspace / "big").write_text("x" * 900)
+    line = {"command_line": "cat big | cat"}
+    seen = reasons(door, "shell.run", [line] * 3)
+    assert seen == ["rule_match", "rule_match", "budget_exceeded"]
+    used = json.loads(gate.cli("session", "show", "--json")[1])["usage"]
+    assert used == {"read": {"count": 2, "bytes": 1800}}
+
+
+def test_what_happened_while_the_person_was_asked_is_not_cleared(
+    limited: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = {"config": str(limited.config), "state_dir": str(limited.state_dir)}
+    path = str(limited.workspace / "src/a.py")
+
+    def more(_text: str) -> None:
+        with Guard(**where) as guard:
+            guard.call("fs.read", path=path)
+
+    more("")
+    monkeypatch.setattr("gateway.cli.session.confirm", more)
+    assert limited.cli("session", "clear", "--usage", "--reason", "x")[0] == 2
+    assert json.loads(limited.cli("session", "show", "--json")[1])["usage"]["few"]["count"] == 2

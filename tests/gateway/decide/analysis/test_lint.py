@@ -232,6 +232,17 @@ def test_an_act_that_its_own_rule_does_not_match_shows_nothing() -> None:
     assert [one.code for one in found(*rules)] == []
 
 
+def test_a_rule_outside_every_root_never_happens() -> None:
+    (one,) = found(rule("x", "allow", "fs.write", resources=["/opt/elsewhere/**"]))
+    assert (one.code, one.severity.name) == ("never-allows", "ERROR")
+    assert "beneath a root" in one.message
+
+
+def test_what_a_rule_denies_itself_is_not_too_broad() -> None:
+    for more in ({"when": "1 == 2"}, {"limits": {"count": 0}}, {"when": "resource.size"}):
+        assert found(rule("w", "allow", "fs.write", **more)) == []
+
+
 def test_too_many_rules_are_said_to_be_too_many() -> None:
     rules = [rule(f"r{n}", "deny", "fs.read", resources=[f"/ws/{n}"]) for n in range(501)]
     assert [(one.code, one.severity.name) for one in found(*rules)] == [("undetermined", "INFO")]
