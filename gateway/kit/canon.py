@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, Never, cast
+from typing import Any, Final, Never
 
 import orjson
 
@@ -70,7 +70,7 @@ def check(value: object) -> None:
         JsonError: wrong type, non-string or surrogate member name, number out of range, depth,
             node count.
     """
-    stack: list[tuple[object, int]] = [(value, 0)]
+    stack: list[tuple[Any, int]] = [(value, 0)]
     nodes = 0
     while stack:
         item, depth = stack.pop()
@@ -81,9 +81,10 @@ def check(value: object) -> None:
             raise JsonError(f"nested deeper than {MAX_DEPTH}")
         kind = type(item)  # the plain types first: nearly every value is of one
         if kind is str or isinstance(item, str):
-            _text(cast("str", item))
+            if not item.isascii():
+                _text(item)
         elif kind is dict or isinstance(item, Mapping):
-            for name, member in cast("Mapping[object, object]", item).items():
+            for name, member in item.items():
                 if not isinstance(name, str):
                     raise JsonError("a member name that is not a string")
                 if not name.isascii():
@@ -91,12 +92,8 @@ def check(value: object) -> None:
                 stack.append((member, depth + 1))
         elif item is None or kind is bool:
             continue
-        elif isinstance(item, int):
-            if abs(item) > MAX_INT:
-                raise JsonError("an integer beyond 2^53-1")
-        elif isinstance(item, float):
-            if not math.isfinite(item):
-                raise JsonError("a number that is not finite")
+        elif isinstance(item, (int, float)):
+            _in_range(item)
         elif isinstance(item, Sequence) and not isinstance(item, (bytes, bytearray, memoryview)):
             stack.extend((member, depth + 1) for member in item)
         else:
@@ -136,9 +133,15 @@ def _plain(value: object) -> object:
     raise TypeError
 
 
+def _in_range(value: float) -> None:
+    if isinstance(value, int):
+        if abs(value) > MAX_INT:
+            raise JsonError("an integer beyond 2^53-1")
+    elif not math.isfinite(value):
+        raise JsonError("a number that is not finite")
+
+
 def _text(value: str) -> None:
-    if value.isascii():
-        return
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
