@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -24,9 +24,8 @@ from agent_firewall.policy import PolicyEngine
 from agent_firewall.session import SessionState as TheirSession
 
 from benchmarks.report import Figure, finish, ratio, tail_ratio
-from gateway.assembly.build import Assembled, assemble, options_from
-from gateway.assembly.places import places
-from gateway.assembly.setup import initialize
+from benchmarks.stand import standing
+from gateway.assembly.build import Assembled
 from gateway.model.event import Event, Kind
 from gateway.model.request import ActionRequest
 from scripts.run_corpus import main as run_corpus
@@ -133,29 +132,10 @@ def _config(workspace: Path) -> Config:
     return Config.from_raw(json.loads(json.dumps(raw)), workspace)
 
 
-@contextmanager
-def _gate(top: Path, name: str, rules: int) -> Iterator[Assembled]:
-    where = places(config=str(top / name / "config.yaml"), state_dir=str(top / f"{name}-state"))
-    policy = top / name / "policy.yaml"
-    policy.parent.mkdir()
+def _gate(top: Path, name: str, rules: int) -> AbstractContextManager[Assembled]:
     more = "".join(_RULE.format(n=number) for number in range(rules))
-    policy.write_text(_POLICY.format(workspace=top / "ws", more=more), encoding="utf-8")
-    initialize(where, workspace=top / "ws", policy=policy)
-    with where.config.open("a", encoding="utf-8") as config:
-        config.write(_APIS)
-    assembled = assemble(
-        options_from(
-            door="python",
-            policy=None,
-            config=str(where.config),
-            state_dir=str(where.state_dir),
-            approver="none",
-        )
-    )
-    try:
-        yield assembled
-    finally:
-        assembled.close()
+    policy = _POLICY.format(workspace=top / "ws", more=more)
+    return standing(top, name, workspace=top / "ws", policy=policy, more=_APIS)
 
 
 def _ours(

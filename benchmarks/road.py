@@ -11,16 +11,15 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 from unittest import mock
 
 from benchmarks.report import Figure, finish, ratio
-from gateway.assembly.build import Assembled, assemble, options_from
-from gateway.assembly.places import places
-from gateway.assembly.setup import initialize
+from benchmarks.stand import standing
+from gateway.assembly.build import Assembled
 from gateway.model.names import Status
 from gateway.model.request import ActionRequest
 
@@ -76,30 +75,11 @@ def main() -> int:
     return finish(figures)
 
 
-@contextmanager
-def gate(folder: Path, name: str, *, rules: int) -> Iterator[Assembled]:
+def gate(folder: Path, name: str, *, rules: int) -> AbstractContextManager[Assembled]:
     """Set up one gate with this many rules beside the one that matches."""
-    where = places(
-        config=str(folder / name / "config" / "config.yaml"), state_dir=str(folder / name / "state")
-    )
-    policy = folder / name / "policy.yaml"
-    policy.parent.mkdir(parents=True)
     lines = "".join(_RULE.format(number=number) for number in range(rules))
-    policy.write_text(_POLICY.format(workspace=folder / "workspace", rules=lines), encoding="utf-8")
-    initialize(where, workspace=folder / "workspace", policy=policy)
-    assembled = assemble(
-        options_from(
-            door="python",
-            policy=None,
-            config=str(where.config),
-            state_dir=str(where.state_dir),
-            approver="none",
-        )
-    )
-    try:
-        yield assembled
-    finally:
-        assembled.close()
+    policy = _POLICY.format(workspace=folder / "workspace", rules=lines)
+    return standing(folder, name, workspace=folder / "workspace", policy=policy)
 
 
 def judge(assembled: Assembled) -> Callable[[], object]:
