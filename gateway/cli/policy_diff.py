@@ -1,7 +1,7 @@
 """`counterfoil policy diff`: what another policy decides otherwise, each shown by an act.
 
 `loosened` and `tightened` are told apart; `owes` is the same effect with other obligations. Exit
-status: 0, or 2 when `--fail-on` names what was found.
+status: 0, or 2 when `--fail-on` names what was found, or not all could be compared.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gateway.assembly.build import options_from
 from gateway.assembly.policies import load_policy, variables
 from gateway.cli import act
 from gateway.cli.main import say
+from gateway.decide.analysis.compare import MAX_PAIRS, complete
 from gateway.kit import canon, text
 from gateway.model.names import Json
 from gateway.record.disk import Disk
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         standing(options, Path(args.before), roots=roots) as before,
         standing(options, Path(args.after), roots=roots) as after,
     ):
+        whole_look = complete(before.policy, after.policy, variables())
         changes, unseen = from_rules(before, after, variables())
         changes += from_traces(before, after, _traces(args.trace), args.on_ask)
         disk = Disk(root=options.places.state_dir)
@@ -72,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
         "changes": [change.to_json() for change in changes],
         "counts": {kind: counts[kind] for kind in KINDS},
         "unseen": list(unseen),
+        "complete": whole_look,
     }
     if recorded is not None:
         by_rule: dict[str, Json] = dict(recorded.by_rule)
@@ -81,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         for line in _lines(changes, whole):
             say(text.escape(line), sys.stdout)
-    return 2 if any(counts[kind] for kind in wanted) else 0
+    return 2 if wanted and (not whole_look or any(counts[kind] for kind in wanted)) else 0
 
 
 def _traces(names: list[str]) -> Iterator[Trace]:
@@ -106,6 +109,8 @@ def _lines(changes: list[Change], whole: dict[str, Json]) -> Iterator[str]:
     unseen = whole["unseen"]
     if isinstance(unseen, list) and unseen:
         yield f"differ, and no act was found that shows it: {', '.join(map(str, unseen))}"
+    if not whole["complete"]:
+        yield f"more than {MAX_PAIRS} pairs of rules: not all were compared with each other"
     log = whole.get("log")
     if isinstance(log, dict):
         yield (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 
-from gateway.decide.analysis.compare import candidates, differing
+from gateway.decide.analysis.compare import candidates, complete, differing
 from gateway.decide.engine import Decide
 from tests.gateway.decide.build import ALICE, CLEAN, act, policy, rule
 from tests.reference.draw import RESOURCES, Data, a_policy, real, real_policy
@@ -102,3 +102,10 @@ def plain(data: Data) -> Data:
         if one["operations"][0].startswith("fs.")
     ]
     return {**data, "default": "deny", "rules": rules}
+
+
+def test_it_is_told_when_not_every_pair_is_looked_at() -> None:
+    few = policy(READ)
+    many = policy(*({**READ, "id": f"r{n}"} for n in range(200)))
+    assert complete(few, few, {})
+    assert not complete(few, many, {})
